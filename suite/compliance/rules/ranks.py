@@ -75,7 +75,7 @@ def _agree(context: BundleContext) -> Violations:
             event = exchanges.get(epoch)
             if event is None or not _is_told(event.value, expected, rank):
                 observed, line = (
-                    ("no chain_heads", None)
+                    ("no event chain_heads", None)
                     if event is None
                     else (_difference(event.value, expected), event.line)
                 )
@@ -190,10 +190,10 @@ def _admitted(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "ranks-agree",
-        "Every rank's log is complete, has events of that rank only, and holds the chain values "
-        "of all ranks' logs, or their digest, after every epoch and at its end. Its epochs, "
-        "steps, evaluations, accuracies and status equal those of rank 0.",
-        "An edited log of one node contradicts the logs of the others: all ranks hold the same"
+        "Every rank's log is complete, has events of that rank only, and contains the chain values"
+        " of all ranks' logs, or their digest, after every epoch and at its end. Its epochs,"
+        " steps, evaluations, accuracies and status equal those of rank 0.",
+        "An edited log of one node contradicts the logs of the others: all ranks have the same"
         " weights and receive the same counts.",
         COPY_AGAIN,
         (OfBundle("ranks-agree", _agree), OfBundle("ranks-results", _results)),

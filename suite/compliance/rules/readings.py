@@ -14,6 +14,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
+from suite.files.counted import counted
 
 ORDER = 80  # after everything that the log and the steps show
 
@@ -90,7 +91,8 @@ def _within(name: str, table: "Channels", span: tuple[float, float], where: str)
         yield Violation(
             name,
             f"readings {where}",
-            f"{count} of {len(table)} outside, the first of {first.source} {first.name}, {when}",
+            f"{count} of {len(table)} readings are outside, the first by {first.source}"
+            f" {first.name}, {when}",
         )
 
 
@@ -108,7 +110,7 @@ def _end(context: BundleContext) -> Violations:
     if tail_s > most_s:
         yield Violation(
             node.file,
-            f"readings up to {most_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s, and the"
+            f"readings up to {most_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s plus the"
             " time before run_start",
             f"{last} was read {tail_s:.1f} s after it",
         )
@@ -126,9 +128,9 @@ def _ahead(context: BundleContext) -> Violations:
         if ahead_s > MAX_AHEAD_S:
             yield Violation(
                 node.file,
-                f"readings of {OWN_CLOCK} until the last ones of the other meters, or"
-                f" {MAX_AHEAD_S:g} s later",
-                f"{ahead_s:.2f} s later",
+                f"the last reading of {OWN_CLOCK} at most {MAX_AHEAD_S:g} s after the other"
+                " meters' last reading",
+                f"{ahead_s:.2f} s after it",
             )
 
 
@@ -152,8 +154,8 @@ def _rounded(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 node.file,
-                "times of a clock, which ticks in nanoseconds",
-                f"{len(node.channels)} readings at whole tenths of a millisecond",
+                "times of readings to the nanosecond, as a clock gives them",
+                f"all {len(node.channels)} readings at whole tenths of a millisecond",
             )
 
 
@@ -207,8 +209,8 @@ def _check_reading_counts(context: BundleContext) -> Violations:
         # a trace that was attached later is not the recorder's
         own = len(channels) - sum(map(len, channels.of(ATTACHED)))
         if written is not None and written != own:
-            expected = f"{written!r} readings in all, which the recorder wrote"
-            yield Violation(node.file, f"{expected} by {node.meters_file}", f"{own}")
+            expected = f"{written!r} readings in all, the recorder's count"
+            yield Violation(node.file, f"{expected} in {node.meters_file}", f"{own}")
 
 
 def _available(context: BundleContext) -> Violations:
@@ -255,8 +257,8 @@ def _check_reading_values(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"values from {low:g} to {high:g} {channel.unit}",
-                f"{values[bad[0]]:g} of {label} at {int(channel.t_ns[bad[0]])} ns, {len(bad)} in"
-                " all",
+                f"{values[bad[0]]:g} of {label} at {int(channel.t_ns[bad[0]])} ns;"
+                f" {counted(len(bad), 'such reading')}",
             )
 
 
@@ -274,7 +276,7 @@ def _check_whole_counts(context: BundleContext) -> Violations:
         parts = ((channel.values % 1) != 0).nonzero()[0]
         if (channel.source, channel.unit) == ("counters", "events") and len(parts):
             first = f"{channel.values[parts[0]]:.15g} of {channel.name}"
-            observed = f"{first}, {len(parts)} such readings"
+            observed = f"{first}; {counted(len(parts), 'such reading')}"
             yield Violation(node.file, "whole numbers of events", observed)
 
 
@@ -292,8 +294,8 @@ def _rising(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"the counter {channel.source} {channel.name} never to fall",
-                f"{after[place]:g} in reading {place + 2} after {before[place]:g}, {len(falls)}"
-                " falls",
+                f"from {before[place]:g} to {after[place]:g} in reading {place + 2};"
+                f" {counted(len(falls), 'fall')} in all",
             )
 
 
@@ -313,8 +315,8 @@ def _peaks(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 "the peak memory of one process never to fall",
-                f"{after[falls[0]]:.0f} bytes in reading {falls[0] + 2} after"
-                f" {before[falls[0]]:.0f}",
+                f"from {before[falls[0]]:.0f} to {after[falls[0]]:.0f} bytes in reading"
+                f" {falls[0] + 2}",
             )
 
 
@@ -375,11 +377,11 @@ RULES = (
     ),
     Rule(
         "readings-counted",
-        "Each meter has as many readings as the recorder counted, and all of them together as"
-        " many as it wrote; only available meters have any, and readings and failures together are"
-        " at most one a period.",
-        "The counts reveal readings that were left out or inserted: the recorder opens no meter "
-        "that is not available, and a call that fails has no reading.",
+        "Each meter has as many readings as the recorder counted, and all meters together as many"
+        " as it wrote. Only available meters have readings. A meter has at most one reading or"
+        " failure a period.",
+        "The counts reveal readings that were left out or inserted: the recorder opens only"
+        " available meters, and a failed call gives no reading.",
         READINGS_AS_READ,
         (
             OfBundle("readings-counted", _check_reading_counts),

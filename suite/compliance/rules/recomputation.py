@@ -83,7 +83,8 @@ def _spilled(
         )
         yield Violation(
             RUN,
-            "a folder and bytes for activations where the schedule spills blocks, and only there",
+            "spill_folder and planned_spill_bytes if the schedule spills blocks, and neither"
+            " otherwise",
             found[:200],
             fix=KEPT_AS_WRITTEN,
         )
@@ -96,8 +97,8 @@ def _spilled(
     if type(spilled) is not int or abs(spilled - expected) > MAX_DEVIATION * expected:
         yield Violation(
             "log.txt",
-            f"spilled_bytes of {expected:.0f}, to {MAX_DEVIATION:.0%}: the schedule writes"
-            f" {planned.planned_spill_bytes} in a step",
+            f"spilled_bytes within {MAX_DEVIATION:.0%} of {expected:.0f}: the schedule writes"
+            f" {planned.planned_spill_bytes} bytes a step",
             f"{spilled!r}",
             line,
         )
@@ -137,12 +138,12 @@ def schedule_problem(planned: Recomputation) -> str | None:
     inputs, at, done = {0}, 0, count
     for action, block, *left_out in planned.actions:
         if not 0 <= block < count:
-            return f"the block {block} of {count}"
+            return f"block {block}, but the blocks are 0 to {count - 1}"
         first, last = planned.blocks[block]
         if left_out and (
             action != "keep" or not all(first <= position < last for position in left_out[0])
         ):
-            return f"block {block} without outputs that are not its own, or that it hands on"
+            return f"block {block} leaves out outputs of another block, or its last output"
         if action == "restore" and block in inputs:
             at = block
         elif action == "spill" and block in kept - spilled and block == at - 1 < count - 1:
@@ -188,7 +189,7 @@ def _check_measured_peak(context: BundleContext) -> Violations:
     if abs(peak / planned.planned_bytes - 1) > MAX_DEVIATION:
         yield Violation(
             "log.txt",
-            f"{planned.planned_bytes} bytes, the planned peak, to {MAX_DEVIATION:.0%}",
+            f"within {MAX_DEVIATION:.0%} of {planned.planned_bytes} bytes, the planned peak",
             f"{peak:.0f} bytes ({peak / planned.planned_bytes - 1:+.1%})",
             event.line,
         )

@@ -115,7 +115,7 @@ def _synchronisable(context: RequestContext) -> Violations:
         return
     local = f"parallel.normalisation = {LOCAL}"
     for expected, is_so, observed in (
-        (f"{local} of one rank", parallel.ranks > 1, "1 rank"),
+        (f"{local} with one rank", parallel.ranks > 1, "1 rank"),
         (
             f"{local}: no layer normalises",
             workload.normalisation_statistics,

@@ -32,7 +32,7 @@ def _agrees(context: BundleContext) -> Violations:
     command = [str(word).partition("=")[0] for word in context.run.command]
     for expected, is_so, observed in (
         (
-            "at least one earlier epoch, and fewer than were requested",
+            f"1 to {context.request.epochs} earlier epochs",
             1 <= resumed.epoch <= context.request.epochs,
             f"{resumed.epoch}",
         ),
@@ -41,7 +41,11 @@ def _agrees(context: BundleContext) -> Violations:
             1 <= resumed.nodes <= resumed.ranks,
             f"{resumed.ranks} ranks on {resumed.nodes} nodes",
         ),
-        ("another run before", resumed.run_id != context.run.run_id, resumed.run_id[:100]),
+        (
+            "an earlier run with another id",
+            resumed.run_id != context.run.run_id,
+            resumed.run_id[:100],
+        ),
         ("the reason why the earlier run ended", bool(resumed.reason.strip()), "no reason"),
         (
             f"{OPTION} in the command of a resumed run",
@@ -87,7 +91,7 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
     if before_s < 0 or trained_s < 0 or start.time_ms < resumed.ended_time_ms:
         yield Violation(
             RUN,
-            "a run that began and ended before this one's run_start (resumed)",
+            "an earlier run that began and ended before this run's run_start (resumed)",
             f"it began {before_s:.1f} counted seconds before run_start, and its last event was"
             f" {trained_s:.1f} s later",
         )
@@ -95,8 +99,8 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
     if resumed.uncounted_s > most_s:
         yield Violation(
             RUN,
-            f"at most {most_s:.1f} s of the earlier run that are not counted, by "
-            "rules/uncounted.toml (resumed.uncounted_s)",
+            f"at most {most_s:.1f} s of uncounted time in the earlier runs, by"
+            " rules/uncounted.toml (resumed.uncounted_s)",
             f"{resumed.uncounted_s:.1f} s",
         )
 
@@ -127,10 +131,10 @@ RULES = (
     ),
     Rule(
         "resumed-agrees",
-        "A resumed run records the run that it continues: its ranks and nodes, why and when it "
-        "ended, when it began, and the digests of the state, which every rank logged as "
-        "restored. Its time to the target counts from the first run's run_start, lost time "
-        "included; the earlier runs leave uncounted no more time than any run may.",
+        "A resumed run records the run that it continues: its ranks and nodes, why and when it"
+        " ended, when it began, and the digests of the state, which every rank logged as restored."
+        " Its time to the target counts from the first run's run_start, lost time included. The"
+        " limits of uncounted time apply to the earlier runs, too.",
         "A run that continues after a node was lost took longer than its own log says, and began "
         "on other machines.",
         "hand in run.json and the logs as `suite run --resume` wrote them",

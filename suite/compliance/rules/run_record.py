@@ -176,7 +176,7 @@ def _runs(context: BundleContext) -> Violations:
     options = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
     unknown, idle = sorted(options - set(KNOWN)) if words[1] == "run" else [], options & set(NO_RUN)
     if unknown:
-        yield Violation(RUN, "options of suite run (suite run --help)", ", ".join(unknown))
+        yield Violation(RUN, "only options that `suite run --help` lists", ", ".join(unknown))
     if idle:
         yield Violation(
             RUN,
@@ -225,7 +225,8 @@ def _record(context: BundleContext) -> Violations:
         yield Violation(
             RUN,
             f"a start in the {most_s / 60:.0f} minutes before the log's first event",
-            f"started_time_ms {started_ms!r}"[:100] + f", first event {first.time_ms!r}"[:100],
+            f"started_time_ms {started_ms!r}"[:100]
+            + f", first event at {first.time_ms!r} ms"[:100],
         )
 
 
@@ -252,7 +253,7 @@ def _run_id(context: BundleContext) -> Violations:
         return
     if not -MAX_AFTER_START_S <= after_s <= MAX_BEFORE_START_S:
         yield Violation(
-            RUN, f"a run id of the 30 days before the start ({started})", found["stamp"]
+            RUN, f"a run id with a time in the 30 days before the start ({started})", found["stamp"]
         )
 
 
@@ -319,7 +320,7 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Violations:
     for is_wrong, expected, observed in (
         (
             (planned is not None) is not ("--memory-budget" in options),
-            "a schedule of recomputation where --memory-budget was typed, and only there",
+            "a schedule of recomputation if the command has --memory-budget, and none otherwise",
             f"recomputation = {planned!r}",
         ),
         (
@@ -365,8 +366,8 @@ RULES = (
         "command-agrees",
         "The recorded command starts a run, with options that `suite run` has. Every option has"
         " the value that the request has; without --prefetch, --workers, --steps, --precision,"
-        " --normalisation, --wire, --accumulate and --timing the request has the suite's own"
-        " values. The command leaves out the same meters as the meters' records say.",
+        " --normalisation, --wire, --accumulate and --timing the request has the suite's defaults."
+        " The command leaves out the same meters as the meters' records say.",
         "The harness makes the request from the command. If one of them is changed afterwards, "
         "they contradict each other.",
         KEEP,

@@ -31,7 +31,7 @@ def _seed(context: BundleContext) -> Violations:
     if used.seed != context.request.seed:
         yield Violation(
             RUN,
-            f"seed {used.seed}, the one of nonce {used.nonce!r}, round {used.round}, entry"
+            f"seed {used.seed}, which follows from nonce {used.nonce!r}, round {used.round}, entry"
             f" {used.entry_sha256[:12]} and run {used.run_number}",
             f"seed {context.request.seed}",
         )
@@ -108,7 +108,7 @@ def _alike(used: Used) -> Violations:
             if getattr(found, what) != getattr(first, what):
                 yield Violation(
                     name,
-                    f"{what} {getattr(first, what)!r}, as {first_name}",
+                    f"{what} {getattr(first, what)!r}, as in {first_name}",
                     f"{getattr(found, what)!r}",
                 )
 
@@ -122,9 +122,9 @@ def _numbers(place: str, used: Used) -> Violations:
         yield Violation(
             place,
             f"run numbers 0 to {len(numbers) - 1}",
-            f"{listed}; {', '.join(map(str, missing))} missing",
-            fix="submit the runs of the missing numbers, those that missed the target too; "
-            "repeat a failed launch with the same number",
+            f"{listed}; missing: {', '.join(map(str, missing))}",
+            fix="submit the runs with the missing numbers, including those that missed the target;"
+            " repeat a failed launch with the same number",
         )
 
 

@@ -12,6 +12,7 @@ from suite.compliance.rule import (
     Violation,
     Violations,
 )
+from suite.files.counted import counted
 
 ORDER = 21  # after what a closed run trains
 
@@ -41,8 +42,8 @@ def _needed(context: BundleContext) -> Violations:
     if whole_s < min_whole_s:
         yield Violation(
             "log.txt",
-            f"a whole run: a schedule of {min_whole_s / 3600:g} h or more may be shortened",
-            f"{epochs} epochs, of which {request.epochs} take {whole_s / 3600:.2g} h",
+            f"the whole schedule: --short is for schedules of {min_whole_s / 3600:g} h or more",
+            f"{counted(epochs, 'epoch')}; all {request.epochs} would take {whole_s / 3600:.2g} h",
             fix="run again without --short",
         )
 
@@ -53,10 +54,10 @@ RULES = (
         "A closed run may stop before its target after four whole epochs or more of the"
         " workload's schedule (`--short`), where the whole schedule takes a day or more on the"
         " device.",
-        "Otherwise a board that needs days for one training could never be ranked. Its epochs "
-        "and evaluations are measured, the reference's runs say how many epochs a training "
-        "needs, and its losses must match theirs.",
-        "name the epochs with --short, or train the whole schedule",
+        "Otherwise a board that needs days for one training could never be ranked. The entry's"
+        " epochs and evaluations are measured. The reference's runs say how many epochs a training"
+        " needs, and the entry's losses must match theirs.",
+        "give a number of epochs with --short, or train the whole schedule",
         (
             OfRequest("short-length", _length, CLOSED),
             OfBundle("short-needed", _needed, CLOSED),

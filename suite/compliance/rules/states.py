@@ -8,6 +8,7 @@ from reference_impls.training_state import KINDS
 from suite.bundle.log import Log, LogEvent
 from suite.catalog.divisions import Division
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.files.counted import counted
 
 ORDER = 55  # after the ranks' logs
 
@@ -34,13 +35,13 @@ def _digests(context: BundleContext) -> Violations:
                 continue
             if len(events) != 1 or not _is_well_formed(events[0]):
                 observed, line = (
-                    (f"{len(events)}", None)
+                    (f"{counted(len(events), 'event')}", None)
                     if len(events) != 1
                     else (f"{events[0].value!r}"[:200], events[0].line)
                 )
                 yield Violation(
                     log_name(rank),
-                    f"one state_digests of epoch {epoch}: SHA-256 of {', '.join(KINDS)}",
+                    f"one event state_digests of epoch {epoch}: SHA-256 of {', '.join(KINDS)}",
                     observed,
                     line,
                 )
@@ -68,7 +69,7 @@ def _unchanged(log: Log, rank: int) -> Violations:
         for kind in SHARED:
             digest = event.value[kind]
             if digest in seen and seen[digest] != event.epoch:
-                expected = f"another {kind} digest after epoch {event.epoch} than before"
+                expected = f"a new {kind} digest after epoch {event.epoch}"
                 observed = f"that of epoch {seen[digest]}"
                 yield Violation(log_name(rank), expected, observed, event.line)
             seen.setdefault(digest, event.epoch)
@@ -80,8 +81,8 @@ def _shared_digests(log: Log, rank: int, has_statistics: bool) -> Violations:
         if event.value["parameter"] == event.value["velocity"]:
             yield Violation(
                 log_name(rank),
-                f"new digests of parameters and velocities after epoch {event.epoch}",
-                f"{event.value['parameter'][:16]}… of both",
+                f"different digests of parameters and velocities after epoch {event.epoch}",
+                f"{event.value['parameter'][:16]}… for both",
                 event.line,
             )
         statistics = event.value["statistic"]

@@ -15,6 +15,7 @@ from suite.catalog.frameworks import is_own
 from suite.compliance.evidence import interquartile_range
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.files.counted import counted
 
 ORDER = 93
 
@@ -55,7 +56,7 @@ def _alike(steps: "StepRecords") -> str | None:
     computing, whole = _too_often(steps.compute_s), _too_often(np.nansum(steps.parts_s, axis=0))
     if whole is None and computing is not None and computing[1] == len(steps):
         return None
-    for name, often in (("in all", whole), ("of computing", computing)):
+    for name, often in (("for the whole step", whole), ("for computing", computing)):
         if often is not None:
             return f"{often[0] * 1e3:.6f} ms {name} in {often[1]} of {len(steps)}"
     return None
@@ -90,8 +91,8 @@ def _whole_ns(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 "parts of whole nanoseconds, as the clock counts them",
-                f"{between[bad[0]]:.3f} ns more or less in step {steps.step[bad[0]]} of rank"
-                f" {rank}; steps off: {len(bad)}",
+                f"{between[bad[0]]:.3f} ns off in step {steps.step[bad[0]]} of rank {rank};"
+                f" {counted(len(bad), 'such step')}",
             )
 
 
@@ -116,8 +117,8 @@ def _check_repeated_courses(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 "different step times in every epoch",
-                f"epochs {first} and {second} of rank {rank} rise and fall together, step by step;"
-                f" pairs of epochs that do: {len(alike)}",
+                f"step times of epochs {first} and {second} of rank {rank} rise and fall together;"
+                f" such pairs of epochs: {len(alike)}",
             )
 
 
@@ -199,8 +200,8 @@ def _halves_own(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 "different times in every part of a run",
-                f"{shared[first, second]:.0f} times of computing, to the nanosecond, in {names} of"
-                f" rank {rank}; by chance {likely[first, second]:.0f}",
+                f"{shared[first, second]:.0f} equal times of computing, to the nanosecond, in"
+                f" {names} of rank {rank}; {likely[first, second]:.0f} expected by chance",
             )
 
 
@@ -240,13 +241,13 @@ def _coincidences(blocks: "list[Values]") -> "tuple[Values, Values]":
 RULES = (
     Rule(
         "step-times-scatter",
-        "The same step time, to the nanosecond, occurs in at most ten steps of a rank, plus twenty "
-        "times the number that the spread of its times, or the other times within two "
-        "microseconds, predict. The parts that the suite's "
-        "own loop timed are whole nanoseconds, within a thousandth.",
-        "Interrupts, caches and clocks make every step differ: means, limits and rounded times"
-        " put one value into many steps. The parts are differences of a clock that counts"
-        " nanoseconds; times that were scaled are not.",
+        "The same step time, to the nanosecond, occurs in at most ten steps of a rank, plus twenty"
+        " times the number that the spread of its times, or the other times within two"
+        " microseconds, make likely. The parts that the suite's own loop timed are whole"
+        " nanoseconds, within a thousandth.",
+        "Interrupts, caches and clocks make every step differ: means, limits and rounded times put"
+        " one value into many steps. The parts are differences of a clock that counts nanoseconds;"
+        " scaled times are not whole nanoseconds.",
         TRAINING_LOOP,
         (
             OfBundle("step-times-scatter", _scatter, needs_split=True),
@@ -255,15 +256,15 @@ RULES = (
     ),
     Rule(
         "step-times-own",
-        "Every epoch and rank has its own step times. The step times of no two epochs of a rank "
-        "rise and fall together. Two epochs or ranks that have equal computing and fetching times "
-        "in 20 steps or more have them in less than a tenth of their steps. Two halves of epochs "
-        "have at most 30 compute times in common (to the nanosecond), plus six times the number "
-        "that repetitions within the halves predict.",
+        "Every epoch and rank has its own step times. No two epochs of a rank have step times that"
+        " rise and fall together. Two epochs or ranks have equal computing and fetching times in"
+        " fewer than 20 steps, or in less than a tenth of their steps. Two halves of epochs have"
+        " at most 30 compute times in common (to the nanosecond), plus six times the number that"
+        " repetitions within the halves predict.",
         "Disturbances of a step come by chance: the changes from step to step of two epochs do not"
         " correlate (0.24 at most in real runs; the limit is 0.9; a drift within every epoch, from"
-        " heat for example, does not count), and times to the nanosecond do not recur. Where they"
-        " do, one epoch was measured and the other one is a copy.",
+        " heat for example, does not count), and times do not recur to the nanosecond. If they do,"
+        " one epoch is a copy of the other.",
         TRAINING_LOOP,
         (
             OfBundle("step-times-own", _check_repeated_courses, needs_split=True),

@@ -8,6 +8,7 @@ from suite.compliance.copies import POWER_LENGTH
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
+from suite.files.counted import counted
 
 ORDER = 105  # after the entries
 
@@ -87,7 +88,8 @@ def _near_copies(context: SubmissionContext) -> Violations:
             yield Violation(
                 copied.run.name,
                 "step times and losses that vary independently of those of any other run",
-                f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}",
+                f"{copied.what}; the other run is {copied.other.full_name},"
+                f" {_order(copied.other, copied.run)}",
             )
     for what in ("power", "memory"):
         yield from _shared_readings(context, what)
@@ -105,7 +107,7 @@ def _shared_readings(context: SubmissionContext, what: str) -> Violations:
                     run.name,
                     f"{what} readings that no other run has",
                     f"{POWER_LENGTH} readings in a row of {other.full_name}, {_order(other, run)},"
-                    f" at {shared} of {len(sample)} places",
+                    f" at {shared} of {len(sample)} compared places",
                     fix="hand in the readings as they were recorded, or run again",
                 )
                 break
@@ -125,7 +127,8 @@ def _seed_losses(context: SubmissionContext) -> Violations:
                 observed = f"those of {_seed_and_name(other)}"
                 if not has_first:
                     observed += (
-                        f", {POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} places"
+                        f", {POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} compared"
+                        " places"
                     )
                 yield Violation(run.name, f"{what} of seed {run.request.get('seed')!r}", observed)
                 break
@@ -142,8 +145,8 @@ def _states(context: SubmissionContext) -> Violations:
             shared = run.states & other.states
             if shared and run.request.get("seed") != other.request.get("seed"):
                 observed = (
-                    f"{len(shared)} digests of {_seed_and_name(other)}, among them"
-                    f" {min(shared)[:16]}…"
+                    f"{counted(len(shared), 'digest')} shared with {_seed_and_name(other)}, such"
+                    f" as {min(shared)[:16]}…"
                 )
                 yield Violation(
                     run.name,
@@ -176,8 +179,8 @@ def _overlaps(context: SubmissionContext) -> Violations:
                     yield Violation(
                         run.name,
                         "a machine that makes one run at a time",
-                        f"{what} and {other.full_name} share {shared_ns * SECONDS_PER_NS:.1f} s of"
-                        f" the boot {run.boot[:40]}",
+                        f"{what} and {other.full_name} overlap by {shared_ns * SECONDS_PER_NS:.1f}"
+                        f" s in the boot {run.boot[:40]}",
                     )
 
 
@@ -192,9 +195,9 @@ def _boots(context: SubmissionContext) -> Violations:
         ):
             yield Violation(
                 run.name,
-                f"the boot of {first.name}: both runs' clocks began at the same time, within "
-                f"{ONE_BOOT_S:g} s",
-                "another boot",
+                f"the boot id of {first.name}: both runs' clocks began at the same time, within"
+                f" {ONE_BOOT_S:g} s",
+                "another boot id",
             )
 
 
@@ -234,8 +237,8 @@ RULES = (
         "submission-overlap",
         "No two runs of one boot of a machine overlap in time, the measurement of the idle machine"
         " included. The monotonic clocks of runs of different boots began at different times.",
-        "Two runs at once slow each other, or one of them was not made. Overlaps are sought among"
-        " the runs of one boot: another boot id would hide them.",
+        "Two runs at once slow each other, or one of them never ran. Overlaps are sought among the"
+        " runs of one boot: another boot id would hide them.",
         "run them one after another, and hand in the logs as the runs wrote them",
         (
             OfSubmission("submission-overlap", _overlaps),

@@ -49,7 +49,7 @@ def _seeds(context: SubmissionContext) -> Violations:
                 yield Violation(
                     run.name,
                     "a seed that no other run of the entry has",
-                    f"{seed}, as {seen[seed]}",
+                    f"seed {seed}, as in {seen[seed]}",
                 )
             seen.setdefault(seed, run.name)
 
@@ -76,7 +76,7 @@ def _launches(context: SubmissionContext) -> Violations:
     """Check that declared launches and submitted runs are the same, apart from launches that did
     not finish."""
     if not context.declaration.entries:
-        yield Violation(NAME, "every launch of every entry, declared", "no entries")
+        yield Violation(NAME, "a declaration of every launch of every entry", "no entries")
         return
     declared = Counter(
         launch.run_id for entry in context.declaration.entries for launch in entry.launches
@@ -110,7 +110,7 @@ def _launches(context: SubmissionContext) -> Violations:
             if launch.status != FINISHED and launch.run_id in submitted:
                 yield Violation(
                     submitted[launch.run_id].name,
-                    f"a launch that {launch.status}, as declared",
+                    f"a launch with the declared status {launch.status!r}",
                     "a finished run",
                 )
         if len(finished) != entry.planned_runs:
@@ -178,8 +178,8 @@ def _split(context: SubmissionContext) -> Violations:
         if (workload, framework, split_key(request)) not in shown:
             yield Violation(
                 runs[0].name,
-                f"a run like this one in {WAITING} timing, of {EPOCHS} epochs or more, to show how"
-                " a step divides",
+                f"a run like this one in {WAITING} timing, of {EPOCHS} epochs or more, to show the"
+                " parts of a step",
                 f"none of {len(context.runs)} runs",
                 fix=_fix(request),
             )
@@ -208,11 +208,13 @@ def _no_study(context: SubmissionContext) -> Violations:
             title = run.study.get("title")
             yield Violation(
                 run.name,
-                "a run that was made for no study",
-                f"the mark of the study {title!r}",
+                "a run that was not made for a study",
+                f"a run of the study {title!r}",
             )
         elif is_command(run.command, "sweep"):
-            yield Violation(run.name, "a run whose command made no study", " ".join(run.command))
+            yield Violation(
+                run.name, "a run that `suite sweep` did not make", " ".join(run.command)
+            )
 
 
 def _converges(context: SubmissionContext) -> Violations:
@@ -255,7 +257,7 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
 RULES = (
     Rule(
         "submission-runs",
-        "An entry has three runs or more; an entry that only shows how a step divides"
+        "An entry has three runs or more; an entry that only shows the parts of a step"
         " (submission-split) needs one.",
         "With fewer runs, a difference cannot be distinguished from chance.",
         "make further runs (--run-number, or other seeds)",
@@ -282,7 +284,7 @@ RULES = (
         " accepts them.",
         "Leaving out runs, or stopping when a result suits, is a way to choose the result.",
         "package all runs of the entry again, as many as were planned, with --launches for the"
-        " folder in which they were started; a withdrawn one stays beside its reason",
+        " folder in which they were started; a withdrawn run stays, with its reason beside it",
         (
             OfSubmission("submission-launches", _launches),
             OfSubmission("submission-numbers", _numbers),
@@ -302,15 +304,15 @@ RULES = (
         "Beside an entry of one of the suite's frameworks in asynchronous timing there is a"
         f" run in synchronised timing, of {EPOCHS} epochs or more; the two may differ in"
         " division, --steps and seed.",
-        "The score comes from asynchronous timing, and only a run in synchronised timing shows how"
-        " a step divides.",
+        "The score comes from asynchronous timing, and only a run in synchronised timing shows the"
+        " parts of a step.",
         "package a run in synchronised timing as well",
         (OfSubmission("submission-split", _split),),
     ),
     Rule(
         "submission-studies",
-        "No run of a submission was made for a study: none carries a study's mark, and `suite"
-        " sweep` made none.",
+        "No run of a submission was made for a study: no run.json names a study, and no command is"
+        " `suite sweep`.",
         "A study tries many settings, and the best of many runs looks better than its setting is."
         " An entry is planned, and all of its runs count.",
         "submit runs that `suite run` made for the entry, their number planned before the first;"

@@ -51,9 +51,9 @@ def _layout(context: SubmissionContext) -> Violations:
     for path in context.unexpected:
         yield Violation(
             path.relative_to(context.path).as_posix(),
-            f"{NAME}, {SYSTEM}, {PROBES}/*.json, {AUDITS}/*.json, {REVIEWS}/*.json and"
+            f"only {NAME}, {SYSTEM}, {PROBES}/*.json, {AUDITS}/*.json, {REVIEWS}/*.json and"
             " <workload>/<framework>/run_<n>/",
-            "a file that has no place there",
+            "a file that does not belong there",
             fix="remove it",
         )
     for run in context.runs:
@@ -193,9 +193,10 @@ RULES = (
     ),
     Rule(
         "submission-layout",
-        "Every file of a submission has its place, and the folders name what they hold.",
+        "A submission has only files that belong in it, and its folders are named after their"
+        " contents.",
         "A result must have one identity, wherever it is read.",
-        "package it again, and remove what has no place there",
+        "package it again, and remove files that do not belong there",
         (OfSubmission("submission-layout", _layout),),
     ),
     Rule(
@@ -207,10 +208,10 @@ RULES = (
     ),
     Rule(
         "submission-text",
-        "Free text of a declaration begins with none of = + - @ and has no control characters. Its"
-        " addresses of code are those of repositories, its commits hexadecimal.",
-        "It is published in tables, and a spreadsheet would evaluate text that begins like a "
-        "formula. An entry whose code can be fetched is called available.",
+        "Free text of a declaration begins with none of = + - @ and has no control characters."
+        " Addresses of code are those of repositories, and commits are hexadecimal.",
+        "The text is published in tables, and a spreadsheet would evaluate text that begins like a"
+        " formula. An entry whose code can be fetched is called available.",
         "write plain text, and package again",
         (OfSubmission("submission-text", _text),),
     ),
@@ -219,8 +220,8 @@ RULES = (
         "All runs of a submission were made on the one system that it describes, with one kernel;"
         f" the memory may differ by {MEMORY_TOLERANCE:.0%}. The runs of an entry were made with the"
         " same versions of Python, framework and libraries.",
-        "A result belongs to one system, and another version may compute at another speed. What the"
-        " firmware keeps of the memory differs by some KiB from one start to the next.",
+        "A result belongs to one system, and another version may compute at another speed. The"
+        " firmware reserves some KiB of memory more or less at each start.",
         "submit each system separately, and make all runs of an entry in one environment (`suite"
         " env create`)",
         (

@@ -96,7 +96,7 @@ def _equivalence(context: SubmissionContext) -> Violations:
             yield Violation(
                 name,
                 expected,
-                f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r},"
+                f"passed: {verdict.get('passed')!r}, workload: {verdict.get('workload')!r}, model:"
                 f" {verdict.get('model')!r}",
                 fix=fix,
             )
@@ -116,7 +116,7 @@ def _verifying(workload: str, framework: str, *options: str) -> str:
     """What to do for a submission to have a verdict that counts."""
     which = f"--framework {framework}" if is_own(framework) else "--implementation DIR"
     command = " ".join((f"suite verify-model {workload} {which}", *options, "--output FILE"))
-    return f"{command}, then package it again with --probe FILE"
+    return f"run `{command}`, then package the submission again with --probe FILE"
 
 
 def _accelerator(context: SubmissionContext, workload: str, framework: str) -> str:
@@ -220,7 +220,7 @@ def _tolerances(context: SubmissionContext) -> Violations:
     for each in _verdicts_on(context, context.runs):
         if each.plain is None or each.subject is None:
             continue  # submission-equivalence and submission-verdicts report it
-        fix = f"suite verify-model {each.of[0]}, and package its verdict as it was written"
+        fix = f"run `suite verify-model {each.of[0]}`, and package its verdict unchanged"
         try:
             workload = context.round.workload(str(each.run.request.get("workload")))
         except SuiteError:
@@ -254,8 +254,8 @@ def _errors(
         if one.get("tolerance") != tolerance or not _within(one):
             stated = f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}"
             yield (
-                f"an error of {quantity} in {precision} of {tolerance:g} at most, with that"
-                " tolerance",
+                f"{quantity} in {precision}: an error of {tolerance:g} at most, and the same"
+                " number as the tolerance",
                 stated[:200] if one else "no such difference",
             )
     rounded = [found[NARROW, name].get("error") for name in ROUNDED if (NARROW, name) in found]
@@ -280,8 +280,8 @@ def _states(context: SubmissionContext) -> Violations:
         if each.subject is not None and not _shows_states(each.subject):
             yield Violation(
                 each.file,
-                "update, rate, decay and path of the timed steps, from training states",
-                "none: unproved",
+                "errors of the timed steps' update, rate, decay and path, from training states",
+                "none of these errors",
                 fix=_verifying(*each.of),
             )
 
@@ -396,8 +396,8 @@ def _verdicts_on_other_files(context: SubmissionContext, made_by: Mapping[str, s
                 each.file,
                 f"a verdict on the files that made the runs, {made_by[framework][:16]}…",
                 f"on {str(proved)[:16]}…",
-                fix=f"suite verify-model {workload} with the implementation that made the runs,"
-                " then package it again",
+                fix=f"run `suite verify-model {workload}` with the implementation that made the"
+                " runs, then package its verdict again",
             )
 
 
@@ -452,9 +452,9 @@ RULES = (
         "A name and a number of parameters prove nothing. Losses of a few steps hardly show a"
         " missing weight decay or a halved rate. An implementation may leave out part of a large"
         " mini-batch and nothing of a small one.",
-        "make the verdict with `suite verify-model`, and package it with --probe; an implementation"
-        " keeps its training states for it (docs/implementing.md#training-states), or is handed in"
-        " for the open division",
+        "make the verdict with `suite verify-model`, and package it with --probe; the"
+        " implementation must keep its training states for it"
+        " (docs/implementing.md#training-states), or be submitted to the open division",
         (
             OfSubmission("submission-equivalence", _equivalence, CLOSED),
             OfSubmission("submission-timed-states", _states, CLOSED),
@@ -469,8 +469,7 @@ RULES = (
         " with the referee to the last bit.",
         "The errors and the workload decide pass or fail, not the verdict's own statement. A"
         " verdict that was edited, or that covers another implementation, proves nothing.",
-        "make the verdict with `suite verify-model`, and package it as it was written, with"
-        " --probe",
+        "make the verdict with `suite verify-model`, and package it unchanged, with --probe",
         (
             OfSubmission("submission-verdicts", _verdicts, CLOSED),
             OfSubmission("submission-tolerances", _tolerances, CLOSED),

@@ -15,6 +15,7 @@ from suite.metrics.counted_time import UncountedInterval, uncounted_intervals
 ORDER = 36  # after the order of events and their form
 
 START, STOP = "uncounted_start", "uncounted_stop"
+INTERVALS = {"epoch": "epoch", "eval": "the evaluation of epoch"}
 COUNTED = tuple(f"{what}_{end}" for what in ("run", "epoch", "eval") for end in ("start", "stop"))
 FIX = (
     "the suite's training loop does not log this: hand in the log as the run wrote it, or fix "
@@ -27,7 +28,7 @@ STATE_BYTES = 12  # a parameter: its value, its velocity, and as much again for 
 SLOWEST_DIGEST_BYTES_PER_S, LONGEST_CALL_S, LONGEST_DELAY_S = 1e7, 0.05, 1.0
 """Reading and digesting a state: SHA-256 of a board without instructions for it, 60 MB/s and more;
 real runs of LeNet-5 took 0.2 to 24 ms."""
-SHORTER = "keep states on a faster disk (--output), or without --keep-states"
+SHORTER = "write states to a faster disk (--output), or run without --keep-states"
 
 
 def _bounded(context: BundleContext) -> Violations:
@@ -52,8 +53,8 @@ def _form(log: Log, name: str) -> Violations:
             if begun is not None:
                 yield Violation(
                     name,
-                    f"{STOP} of line {begun.line} before {event.key}",
-                    "it was not logged",
+                    f"{STOP} before {event.key}, for the {START} in line {begun.line}",
+                    f"no {STOP}",
                     event.line,
                 )
                 return
@@ -61,7 +62,7 @@ def _form(log: Log, name: str) -> Violations:
             if what == "run":
                 inside = None if end == "start" else "the time after run_stop"
             else:
-                inside = f"the {what} of epoch {event.epoch}" if end == "start" else None
+                inside = f"{INTERVALS[what]} {event.epoch}" if end == "start" else None
 
 
 def _problem(event: LogEvent, begun: LogEvent | None, inside: str | None) -> tuple[str, str] | None:
@@ -71,9 +72,9 @@ def _problem(event: LogEvent, begun: LogEvent | None, inside: str | None) -> tup
     if inside is not None:
         return f"{event.key} between epochs and evaluations", f"within {inside}"
     if event.key == START and begun is not None:
-        return f"{STOP} of line {begun.line} first", START
+        return f"{STOP} for the {START} in line {begun.line}", START
     if event.key == STOP and begun is None:
-        return f"{START} before {STOP}", "no interval was begun"
+        return f"{START} before {STOP}", "no open interval"
     if begun is not None and begun.metadata.get("reason") != reason:
         return (
             f"the reason of line {begun.line}, {begun.metadata.get('reason')!r}"[:200],
@@ -152,8 +153,8 @@ def _in_all(
     if taken_s > free_s + share * gross_s:
         yield Violation(
             name,
-            f"at most {free_s:g} s and {share:.0%} of the run's {seconds_text(gross_s)} "
-            f"uncounted{what}",
+            f"at most {free_s:g} s plus {share:.0%} of the run's {seconds_text(gross_s)}"
+            f" uncounted{what}",
             f"{seconds_text(taken_s)} in {len(intervals)} intervals",
             fix=SHORTER,
         )
@@ -169,7 +170,7 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
         yield Violation(
             name,
             f"{longest_s:.3g} s or less to digest a state of {parameters} parameters that is not"
-            f" kept, and {LONGEST_DELAY_S:g} s of delays",
+            f" kept, plus {LONGEST_DELAY_S:g} s for all delays",
             f"{median_s:.3g} s in the median of {count} times, {taken_s:.3g} s in all",
         )
 
