@@ -124,8 +124,8 @@ def _none(name: str, log: Log, key: str) -> Iterator[Violation]:
 RULES = (
     Rule(
         "closed-adaptation",
-        "A closed run starts from the workload's checkpoint, draws new values for the parameters "
-        "that the workload names, and trains only the part that it names.",
+        "A closed run starts from the workload's checkpoint, reinitialises the parameters that the"
+        " workload names, and trains only the named part.",
         "Training a smaller part takes less time and memory, and another start may need fewer "
         "epochs: two different tasks would be compared.",
         "train what the workload defines, or run in the open division",

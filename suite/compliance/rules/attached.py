@@ -216,9 +216,9 @@ def _fitted(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "attached-trace",
-        "The readings of an attached power trace and its clock fit follow from the trace in the"
-        " bundle, and the clock was fitted to the run. Attaching a trace or leaving a meter out"
-        " changes no other record.",
+        "The readings of an attached power trace and its clock fit can be recomputed from the"
+        " trace in the bundle, and the clock was fitted to the run. Attaching a trace or leaving a"
+        " meter out changes no other record.",
         "A trace is added after the run: every reader of the bundle can repeat what was done. If a"
         " person gave the offset, nothing in the records shows whether it is right.",
         AGAIN,

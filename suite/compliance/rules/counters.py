@@ -392,8 +392,9 @@ RULES = (
         " if it comes from outside) and at most the peaks of its processes. It has page faults"
         " where they are counted, and logs for each rank the peak that the meter read. Used and"
         " available memory have the same sum in every reading, within a hundredth.",
-        "The kernel keeps the peak of every process; the implementation logs its own. The meter "
-        "computes the used memory from the total and the available memory at one moment.",
+        "The kernel records the peak of every process, and the implementation logs its own peak."
+        " The meter computes the used memory from the total and the available memory at one"
+        " moment.",
         READINGS_AS_READ,
         (
             OfBundle("memory-fits", _memory),

@@ -426,8 +426,8 @@ def _idle(context: BundleContext) -> Violations:
         if node.is_busy_before:
             yield Violation(
                 node.idle_file,
-                "an idle machine before the run: its processor used to"
-                f" {MAX_IDLE_UTILISATION:g} % at most",
+                f"an idle machine before the run: at most {MAX_IDLE_UTILISATION:g} % of its"
+                " processor used",
                 f"{node.idle.get('cpu', 'utilisation.total').mean:.0f} %",
             )
 
@@ -474,8 +474,8 @@ RULES = (
         "More threads or workers than requested are another configuration, and if one thread used"
         " two CPU seconds a second, the wall time was shortened. A rank that ran on another"
         " machine used power there.",
-        "state the threads with --threads, the processes that load data with --workers, and the"
-        " ranks with --ranks-per-node; then run again",
+        "give the number of threads with --threads, of processes that load data with --workers,"
+        " and of ranks with --ranks-per-node; then run again",
         (
             OfBundle("cpu-time-threads", _threads),
             OfBundle("processes-requested", _requested),

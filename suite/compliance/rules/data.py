@@ -145,8 +145,8 @@ def _pictures(
     if pinned is not None and not proves_pictures(pinned, record):
         yield Violation(
             DATA,
-            f"images with the digest {pinned.sha256} over all of them",
-            f"{record.pictures} images with {record.pictures_sha256}",
+            f"images with the digest {pinned.sha256} over all images",
+            f"{record.pictures} images with the digest {record.pictures_sha256}",
         )
     samples = context.request.data.train_samples + context.request.data.eval_samples
     if pinned is not None and record.pictures < samples:
@@ -325,7 +325,7 @@ RULES = (
         " this. If the suite's own readers map the files, every epoch reads a tenth of them from"
         " the disk, or half of them are in memory at its start or end.",
         "A warm cache makes the first epoch, and the time to target, shorter. What a reader of"
-        " mapped files touches is in the page cache, or was read from the disk.",
+        " mapped files uses is in the page cache, or was read from the disk.",
         "let `suite run` empty the page cache, and hand in its record and the readings as they were"
         " written",
         (OfBundle("cache-as-recorded", _cache), OfBundle("cache-fills", _filled)),

@@ -117,8 +117,8 @@ RULES = (
         "The folders in a request and the paths in a command are relative to a root"
         f" ({', '.join(ROOTS)}). Nodes are called node0, node1, … in the order of the hostfile, in"
         " nodes.json and in the log; labels replace the addresses of links.",
-        "A path from a disk's root names its owner, and hosts are often named after people, "
-        "rooms or institutes.",
+        "An absolute path often has its owner's name in it, and hosts are often named after"
+        " people, rooms or institutes.",
         "run again with this version of the suite, and hand in the files as it wrote them",
         (OfBundle("paths-relative", _paths), OfBundle("nodes-labelled", _labels)),
     ),

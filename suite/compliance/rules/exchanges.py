@@ -13,6 +13,7 @@ from suite.compliance.agreement import ExpectedField, logged_otherwise
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.updates import ends_update
+from suite.files.counted import counted
 
 ORDER = 52  # after the agreement of the logs' chains
 
@@ -147,9 +148,9 @@ def _exchanged(context: BundleContext, rank: int, log: Log) -> Violations:
         if wrong != updates:
             yield Violation(
                 log_name(rank),
-                f"{updates} exchanges of every bucket in epoch {event.epoch}: {of_epoch} steps,"
-                f" {context.request.accumulation} an update",
-                f"{wrong} exchanges",
+                f"{counted(updates, 'exchange')} of every bucket in epoch {event.epoch}:"
+                f" {counted(of_epoch, 'step')}, {context.request.accumulation} an update",
+                "no count" if wrong is None else counted(wrong, "exchange"),
                 event.line,
             )
 

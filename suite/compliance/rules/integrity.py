@@ -134,7 +134,7 @@ RULES = (
         "figures-recompute",
         "Every figure of summary.json and every count of counters.json equals the value recomputed"
         " from the raw records, to 1e-9 relative.",
-        "Every number can be followed to its raw records.",
+        "Every number can be traced to its raw records.",
         COPY_AGAIN,
         (
             OfBundle("summary-recomputes", _summary),

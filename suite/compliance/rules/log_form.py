@@ -67,7 +67,7 @@ def _namespaces(context: BundleContext) -> Violations:
                 f"the namespace {NAMESPACE!r} in every line",
                 f"{others[0].namespace!r} in the event {others[0].key}"[:200]
                 + (
-                    f", and another one in {counted(len(others) - 1, 'more event')}"
+                    f", and {counted(len(others) - 1, 'more event')} in another namespace"
                     if len(others) > 1
                     else ""
                 ),
@@ -218,9 +218,9 @@ def _no_pause(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "log-form",
-        "A rank logs each value once, or once an epoch, in the namespace edge. Events named …_start"
-        " and …_stop are the ends of intervals (INTERVAL_START, INTERVAL_END), all others points"
-        " (POINT_IN_TIME).",
+        "A rank logs each value once, or once an epoch, in the namespace edge. Events named"
+        " …_start and …_stop are the ends of intervals (INTERVAL_START, INTERVAL_END), all others"
+        " are points (POINT_IN_TIME).",
         "Every reader must see the same run, whether it takes the first or the last value of a key."
         " Readers of MLPerf logs find intervals by the event types.",
         TRAINING_LOOP,
@@ -232,8 +232,7 @@ RULES = (
     ),
     Rule(
         "log-keys-own",
-        "Keys in the log of a closed run that are not the contract's are reported with their"
-        " values.",
+        "Keys in a closed run's log that are not in the contract are reported with their values.",
         "An implementation may log further facts, such as loaded weights or another precision, "
         "and readers should see them.",
         "explain these keys in the notes of the submission",

@@ -8,6 +8,7 @@ from suite.bundle.layout import STEPS
 from suite.compliance.evidence import event_pairs
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.updates import ends_update
+from suite.files.counted import counted
 
 ORDER = 92  # with the plausibility of results
 
@@ -37,7 +38,8 @@ def _taken(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 "compute time in every step, because every step has a loss",
-                f"0 s in step {steps.step[idle[0]]} of rank {rank}, {len(idle)} such steps",
+                f"0 s in step {steps.step[idle[0]]} of rank {rank};"
+                f" {counted(len(idle), 'such step')}",
             )
         if _mostly_zero(steps.fetch_stall_s):
             yield Violation(
@@ -139,7 +141,7 @@ RULES = (
         " normalises every pixel: if a fetch took less, its time was counted elsewhere, or other"
         " processes made the mini-batches.",
         "take a time stamp before each fetch (start_ns in reference_impls/contract.py) and after"
-        " each part; state the processes that fetch with --workers",
+        " each part; give the number of processes that fetch with --workers",
         (
             OfBundle("parts-taken", _taken, needs_split=True),
             OfBundle("fetch-takes", _fetch, CLOSED),

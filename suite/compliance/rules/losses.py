@@ -80,7 +80,7 @@ def _check_loss_values(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 f"a first loss near ln({context.request.data.classes}) = {guess:.2f}",
-                f"{first:.3f} over {FIRST_STEPS} steps",
+                f"{first:.3f}, the mean of the first {FIRST_STEPS} steps",
             )
 
 
@@ -119,8 +119,8 @@ def _course(context: BundleContext) -> Violations:
         yield Violation(
             STEPS,
             f"a loss that takes more than {WINDOW} steps from above {high:.2f} to below {low:.2f}",
-            f"{before[of_first]:.3f} in the {WINDOW} steps before step {step},"
-            f" {after[of_first]:.3f} from it on",
+            f"a median of {before[of_first]:.3f} in the {WINDOW} steps before step {step}, and of"
+            f" {after[of_first]:.3f} in the {WINDOW} steps from it on",
         )
 
 
@@ -326,10 +326,10 @@ RULES = (
         "In a closed run an evaluation has at least as many errors as the epoch's loss implies, by"
         " a generous limit. A model whose loss is at most a quarter of the loss of guessing is"
         " clearly more accurate than guessing.",
-        "A model with a mean cross-entropy of 0.3 on the samples that it was trained on is wrong on"
-        " about one in ten other samples, not on one in a hundred: real runs have 0.15 to 4.3"
-        " errors a sample for each unit of loss, the limit is 0.05. An evaluation that was not made"
-        " has the accuracy of chance.",
+        "A model with a mean cross-entropy of 0.3 on the samples that it was trained on is wrong"
+        " on about one in ten other samples, not on one in a hundred: real runs have 0.15 to 4.3"
+        " errors a sample for each unit of loss; the limit is 0.05. A trained model whose accuracy"
+        " is that of guessing was not evaluated.",
         "run again; never edit losses or accuracies",
         (
             OfBundle("accuracy-below-loss", _low_enough, CLOSED),

@@ -540,9 +540,9 @@ RULES = (
     ),
     Rule(
         "readings-fit-machine",
-        "The readings fit the memory and the cores of the described machine: exactly its cores "
-        "were read, and no more memory than it has was in use. In at least one reading, used and "
-        "available memory add up to the machine's, within a hundredth.",
+        "The readings fit the memory and the cores of the described machine: all of its cores and"
+        " no others were read, and no more memory was in use than it has. In at least one reading,"
+        " used and available memory add up to the machine's, within a hundredth.",
         "A result belongs to the machine that made it; the description and the meter read the same"
         " line of the kernel (MemTotal).",
         READINGS_AS_READ,

@@ -132,8 +132,8 @@ def _schedule(context: BundleContext) -> Violations:
                 f"readings of {name} at least {period_s:g} s apart, which is the meter's period"
             )
             observed = (
-                f"{between_s:.4g} s apart in the median; all {len(meters)} meters on a fixed"
-                " schedule are read too often"
+                f"{between_s:.4g} s apart in the median; likewise for every meter on a fixed"
+                f" schedule ({len(meters)})"
             )
             yield Violation(file, expected, observed)
 
@@ -259,8 +259,8 @@ def _cost(context: BundleContext) -> Violations:
             yield Violation(
                 node.meters_file,
                 "cost_s above zero for at least one meter: reading takes CPU time",
-                f"no cost_s above zero among {len(costs_s)} meters, for {len(node.channels)}"
-                " readings",
+                f"no cost_s above zero among {counted(len(costs_s), 'meter')}, for"
+                f" {len(node.channels)} readings",
             )
 
 

@@ -13,6 +13,7 @@ from suite.compliance.evidence import mean_rate
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.rules.node_clocks import is_offset
 from suite.compliance.updates import ends_update
+from suite.files.counted import counted
 
 ORDER = 63  # after the nodes' clocks
 
@@ -80,16 +81,16 @@ def _check_traffic(context: BundleContext) -> Violations:
                 f(count.t_ns[place] for count in counts) * SECONDS_PER_NS
                 for f, place in ((max, 0), (min, -1))
             )
-            counted = sum(count.increase for count in counts)
+            increase = sum(count.increase for count in counts)
             updates = int(np.sum((starts_s >= from_s) & (ends_s <= to_s)))
             # what a rank has sent last may wait in its kernel when the step ends
             needed = max(0, updates - 1) * size_bytes
-            if counted < needed and not (is_shared and counted < SHARED_MEMORY_SHARE * needed):
+            if increase < needed and not (is_shared and increase < SHARED_MEMORY_SHARE * needed):
                 yield Violation(
                     node.file,
-                    f"{needed} bytes {direction} or more: the gradients of {updates - 1} updates,"
-                    " once",
-                    f"{counted:.0f} bytes",
+                    f"{needed} bytes {direction} or more: the gradients of"
+                    f" {counted(updates - 1, 'update')}, each once",
+                    f"{increase:.0f} bytes",
                     fix="hand in the readings as the recorder wrote them; if MPI bypasses the"
                     " kernel's network interfaces, run again with UCX_TLS=tcp,self",
                 )

@@ -13,6 +13,7 @@ from suite.compliance.rule import (
     Violations,
 )
 from suite.compliance.wording import joined_names, numbers_text, value_text
+from suite.files.counted import counted
 
 ORDER = 60  # after the ranks
 
@@ -32,12 +33,13 @@ def _complete(context: BundleContext) -> Violations:
             NODES,
             f"{requested.nodes} nodes with the ranks {numbers_text(range(requested.ranks))} in "
             "order",
-            f"{len(nodes)} nodes with the ranks {joined_names([str(rank) for rank in ranks])}",
+            f"{counted(len(nodes), 'node')} with the ranks"
+            f" {joined_names([str(rank) for rank in ranks])}",
         )
         return
     logged = context.log.value("nodes_of_ranks")
     if not isinstance(logged, list) or len(logged) != requested.ranks:
-        expected = f"nodes_of_ranks: the name of the node of each of {requested.ranks} ranks"
+        expected = f"nodes_of_ranks with the node's name for each of {requested.ranks} ranks"
         yield Violation("log.txt", expected, value_text(logged))
         return
     for node in nodes:

@@ -338,11 +338,12 @@ RULES = (
     Rule(
         "flop-rate",
         "No epoch computes more than four times as fast as the device's peak in its fastest"
-        " precision. No run on a CPU computes more than four times what its cores can in the cycles"
-        " of its CPU time and the run's precision. Devices without a known peak are exempt.",
-        "No program exceeds the silicon's peak; fast convolutions need down to a fourth of the"
-        " multiplications that are counted. This shortest time and the idle power also give a"
-        " lower bound for the energy of an operation.",
+        " precision. No run on a CPU computes more than four times what its cores can compute in"
+        " the cycles of its CPU time, in the run's precision. Devices without a known peak are"
+        " exempt.",
+        "No program exceeds the silicon's peak; fast convolutions need as little as a fourth of"
+        " the multiplications counted. This shortest time and the idle power also give a lower"
+        " bound for the energy of an operation.",
         "run again on a machine that matches the device profile",
         (OfBundle("flop-rate", _rate), OfBundle("flop-cycles", _cycles)),
     ),

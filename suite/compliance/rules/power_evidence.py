@@ -159,7 +159,7 @@ def _even(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"power by {counter.source} {counter.name} that varies under load",
-                f"{mean_w:.4g} W between every two of {len(counter)} readings",
+                f"the same {mean_w:.4g} W between every two of {len(counter)} readings in a row",
             )
 
 
@@ -497,9 +497,9 @@ RULES = (
     ),
     Rule(
         "power-agrees",
-        "A meter's power is at most the product of its voltage and its current, and equals it "
-        "for direct current. It adds up to what the meter's own energy counter counts, within a "
-        "twentieth and the counter's step.",
+        "A meter's power is at most the product of its voltage and its current, and equals it for"
+        " direct current. Summed over time, it equals the rise of the meter's own energy counter,"
+        " within a twentieth and the counter's step.",
         "The meter sends all of these in one reply, and integrates its own power: a power that was"
         " scaled contradicts the others.",
         READINGS_AS_READ,
@@ -510,9 +510,9 @@ RULES = (
     ),
     Rule(
         "meters-agree",
-        "Two meters that cover the same agree within their stated errors. A closed entry whose "
-        "meters contradict each other has no rank for its energy until one is left out, with the "
-        "reason.",
+        "Two meters that cover the same part agree within their stated errors. A closed entry"
+        " whose meters contradict each other has no rank for its energy until one meter is left"
+        " out, with the reason.",
         "Nobody knows which one is right. An estimate does not contradict a meter: it leaves out "
         "what is connected to the board's ports.",
         "find the wrong meter and leave it out: `suite power leave-out RUN METER --reason TEXT`",
@@ -523,9 +523,9 @@ RULES = (
     ),
     Rule(
         "baseload-measured",
-        "Where power is measured, the idle machine was measured too: before the run, by a meter"
-        " that was available and read during the run, three times or more, over a second or more,"
-        " at most five minutes before the run's first reading.",
+        "Where power is measured, the idle machine was measured too, by a meter that was available"
+        " and read during the run: three readings or more, over a second or more, the last at most"
+        " five minutes before the run's first reading.",
         "Without a baseload nobody can tell what the training added. The added energy compares "
         "two readings of one meter; readings from a chosen moment or another day are not a "
         "baseload.",

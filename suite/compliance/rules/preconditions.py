@@ -7,6 +7,7 @@ from suite.catalog.rounds import current_round, load_rounds
 from suite.compliance.finding import Finding
 from suite.compliance.remedies import COPY_AGAIN
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.files.counted import counted
 
 ORDER = 0  # the checker reports them while it reads the bundle
 
@@ -38,8 +39,8 @@ def _open(context: BundleContext) -> Violations:
     if digest not in (*context.round.results, *context.round.examples):
         yield Violation(
             MANIFEST,
-            f"one of the {len(context.round.results)} results of round {context.round.name}, closed"
-            f" on {context.round.closed}",
+            f"a result of round {context.round.name}, which closed on {context.round.closed} with"
+            f" {counted(len(context.round.results), 'result')}",
             f"a bundle whose manifest has the SHA-256 {digest}",
         )
 
@@ -54,8 +55,8 @@ RULES = (
     ),
     Rule(
         READABLE,
-        "Every file of the bundle can be read in its format. run.json has a request of a contract"
-        " that this version of the suite reads, with every value in its type.",
+        "Every file of the bundle can be read in its format. The request in run.json follows a"
+        " contract that this version of the suite reads, and every value has its type.",
         "A file that cannot be read cannot be checked, and without the request there is nothing to"
         " compare the records with.",
         COPY_AGAIN,

@@ -353,8 +353,8 @@ RULES = (
         "Readings from another run, or a longer one, prove nothing. The recorder stops when the"
         " implementation has exited. Another program has its own clock: if that is wrong, the power"
         " of another moment is counted.",
-        f"{READINGS_AS_READ}; set the clock of a machine that writes a table, or add the table with"
-        " `suite power attach`",
+        f"{READINGS_AS_READ}; set the clock of the machine that writes the table, or add the table"
+        " with `suite power attach`",
         (
             OfBundle("readings-in-run", _in_run),
             OfBundle("readings-end", _end),

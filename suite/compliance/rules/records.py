@@ -123,7 +123,7 @@ OF_ALL = (
         "Every figure in the record of such a folder (`record-sealed`) equals the value recomputed"
         " from the runs and raw records beside it, to 1e-9 relative: means, a replication's"
         " verdicts on its originals, latencies from the intended arrivals, labels and accuracies.",
-        "Every number can be followed to its raw records, so that anybody can recompute it.",
+        "Every number can be traced to its raw records, so that anybody can recompute it.",
         "make the record again; records are never edited",
         (
             OfFolder(

@@ -213,8 +213,8 @@ RULES = (
     Rule(
         "closed-framework",
         "A closed run may not use an implementation that is declared for the open division only.",
-        "A variant may change what the workload defines; the precisions that the rulebook"
-        " admits are a column of the closed division.",
+        "A variant may change what the workload defines. Another precision needs no variant: the"
+        " closed division has a column for those that the rulebook admits.",
         "use another --framework, or run in the open division",
         (OfRequest("closed-arithmetic", _framework, CLOSED),),
     ),

@@ -331,7 +331,7 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Violations:
         (
             run.power_pulse is not None and "--power-pulse" not in options,
             "no power_pulse, because the command has no --power-pulse",
-            "a record of one",
+            "a record of a power pulse",
         ),
         (
             typed != recorded,

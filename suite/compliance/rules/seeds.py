@@ -8,6 +8,7 @@ from suite.catalog.rounds import Round
 from suite.catalog.seeds import NonceUse, configuration_sha256, entry_sha256, read_nonce_use
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
+from suite.files.counted import counted
 
 ORDER = 26  # after the requests, which the seeds follow from
 
@@ -81,8 +82,8 @@ def _of_round(judged_by: Round, place: str, runs: Sequence[SubmittedRun], used: 
     for entry in sorted({found.entry_sha256 for found in used.values()} - set(judged_by.locked)):
         yield Violation(
             place,
-            f"one of the {len(judged_by.locked)} digests that were locked before the nonce was"
-            " given out",
+            "an entry that was locked before the nonce was given out"
+            f" ({counted(len(judged_by.locked), 'locked digest')})",
             f"entry {entry}",
             fix="submit the implementation and the configuration that were locked, or wait for the"
             " next"
@@ -133,7 +134,7 @@ RULES = (
         "seed-of-nonce",
         "A run with a nonce has the seed that follows from nonce, round, implementation,"
         " configuration and run number. The runs of its entry share nonce, implementation and"
-        " configuration, and are numbered without gaps; a closed entry uses the round's nonce, if"
+        " configuration, and are numbered without gaps. A closed entry uses the round's nonce, if"
         " the round has one, and was locked before the nonce was given out.",
         "Nobody can choose such a seed. A submitter who chooses the nonce or the configuration"
         " afterwards, or leaves out a number, chooses the seeds.",

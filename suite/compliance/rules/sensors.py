@@ -49,8 +49,8 @@ RULES = (
         "A run on a board has readings of the sensors that its device profile lists. With "
         "another kernel than the vendor's, or in a container, a sensor may be absent, which is "
         "reported as a note.",
-        "The kernel of a board's vendor always offers them to every user. Where they are absent,"
-        " nothing shows that the run was made on this board, nor whether heat slowed it down.",
+        "The vendor's kernel always offers these sensors to every user. Without them, nothing"
+        " shows that the run was made on this board, or whether heat slowed it down.",
         "run outside of a container, and let the user of the run read /sys",
         (
             OfBundle("board-sensors", _stock),

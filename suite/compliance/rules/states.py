@@ -70,7 +70,7 @@ def _unchanged(log: Log, rank: int) -> Violations:
             digest = event.value[kind]
             if digest in seen and seen[digest] != event.epoch:
                 expected = f"a new {kind} digest after epoch {event.epoch}"
-                observed = f"that of epoch {seen[digest]}"
+                observed = f"the digest of epoch {seen[digest]}"
                 yield Violation(log_name(rank), expected, observed, event.line)
             seen.setdefault(digest, event.epoch)
 
@@ -114,11 +114,11 @@ RULES = (
     Rule(
         "state-digests",
         "Every rank of a closed run logs digests of parameters, velocities and statistics after"
-        " every epoch. Wherever they are logged, they are equal on all ranks; those of parameters"
-        " and velocities are new after every epoch and different from each other; the digest of"
-        " the statistics of a model without statistics is the SHA-256 of no bytes.",
-        "They fix every epoch's training state before anybody knows which one an audit will ask"
-        " for.",
+        " every epoch. Wherever they are logged, they are equal on all ranks. Those of parameters"
+        " and velocities are new after every epoch and different from each other. A model without"
+        " statistics logs the SHA-256 of no bytes for them.",
+        "The digests fix every epoch's training state before anybody knows which epoch an audit"
+        " will ask for.",
         FIX,
         (OfBundle("state-digests", _digests),),
     ),

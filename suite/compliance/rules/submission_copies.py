@@ -150,7 +150,8 @@ def _states(context: SubmissionContext) -> Violations:
                 )
                 yield Violation(
                     run.name,
-                    f"its own digests of training states, with seed {run.request.get('seed')!r}",
+                    f"training states that no run of another seed than {run.request.get('seed')!r}"
+                    " has",
                     observed[:300],
                 )
                 break

@@ -13,6 +13,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Rule, Violation, Violations
 from suite.compliance.rules.run_record import is_command
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext
+from suite.files.counted import counted
 from suite.metrics.convergence import LEVEL, compare_epochs, show_epochs
 from suite.submission.declaration import NAME
 from suite.submission.entry_keys import entry_settings, split_key, timing_of
@@ -116,7 +117,7 @@ def _launches(context: SubmissionContext) -> Violations:
         if len(finished) != entry.planned_runs:
             yield Violation(
                 where,
-                f"{entry.planned_runs} finished runs, as planned",
+                f"{counted(entry.planned_runs, 'finished run')}, as planned",
                 f"{len(finished)}",
                 fix="make as many runs as were planned, no more and no fewer",
             )
@@ -315,15 +316,15 @@ RULES = (
         " `suite sweep`.",
         "A study tries many settings, and the best of many runs looks better than its setting is."
         " An entry is planned, and all of its runs count.",
-        "submit runs that `suite run` made for the entry, their number planned before the first;"
-        " `suite report` shows a study on a page of its own",
+        "submit runs that `suite run` made for the entry, their number planned before the first"
+        " run; `suite report` shows a study on a page of its own",
         (OfSubmission("submission-studies", _no_study),),
     ),
     Rule(
         "submission-convergence",
-        "A closed entry does not need significantly fewer epochs to the target (p 0.01) than the "
-        "reference at its batch size and learning rate; one that needs fewer at another learning "
-        "rate is reviewed.",
+        "A closed entry does not need significantly fewer epochs to the target (p ≤ 0.01) than the"
+        " reference at its batch size and learning rate; one that needs fewer at another learning"
+        " rate is reviewed.",
         "The same mathematics converges alike; an entry that needs fewer epochs computes"
         " something else. A better learning rate within the range is allowed, and becomes a"
         " reference point.",

@@ -231,8 +231,8 @@ RULES = (
     ),
     Rule(
         "submission-signature",
-        f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is"
-        " an SSH signature of it, with a key of its organization that is in"
+        f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is an"
+        " SSH signature of this list, made with a key of the organization that is in"
         f" submissions/{allowed_signers().name}.",
         "If other files could be added beside a signature, it would vouch for what its owner never"
         " saw. Readers can tell who signed only if the key is known.",

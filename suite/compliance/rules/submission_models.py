@@ -254,8 +254,8 @@ def _errors(
         if one.get("tolerance") != tolerance or not _within(one):
             stated = f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}"
             yield (
-                f"{quantity} in {precision}: an error of {tolerance:g} at most, and the same"
-                " number as the tolerance",
+                f"{quantity} in {precision}: an error of {tolerance:g} at most, and this tolerance"
+                " in the verdict",
                 stated[:200] if one else "no such difference",
             )
     rounded = [found[NARROW, name].get("error") for name in ROUNDED if (NARROW, name) in found]
@@ -366,7 +366,7 @@ def _implementation(context: SubmissionContext) -> Violations:
         if digest != wanted:
             yield Violation(
                 f"{run.name}/{RUN}",
-                f"the files of {framework} as in the other runs, {wanted[:16]}…",
+                f"the files of {framework} as in the other runs (SHA-256 {wanted[:16]}…)",
                 f"{digest[:16]}…",
                 fix="submit the runs of each version of the implementation separately",
             )
@@ -394,7 +394,7 @@ def _verdicts_on_other_files(context: SubmissionContext, made_by: Mapping[str, s
         if proved != made_by[framework]:
             yield Violation(
                 each.file,
-                f"a verdict on the files that made the runs, {made_by[framework][:16]}…",
+                f"a verdict on the files that made the runs (SHA-256 {made_by[framework][:16]}…)",
                 f"on {str(proved)[:16]}…",
                 fix=f"run `suite verify-model {workload}` with the implementation that made the"
                 " runs, then package its verdict again",
@@ -436,8 +436,8 @@ def _own_files(context: SubmissionContext) -> Violations:
         if digest not in (own["sha256"], *context.round.implementations):
             yield Violation(
                 f"{run.name}/{RUN}",
-                f"the files of {run.folder.framework} that the suite has, {own['sha256'][:16]}…, or"
-                f" had in round {context.round.name}",
+                f"the suite's own files of {run.folder.framework} (SHA-256 {own['sha256'][:16]}…),"
+                f" or those of round {context.round.name}",
                 f"{digest[:16]}…",
             )
 

@@ -16,6 +16,7 @@ from suite.compliance.rule import (
     Violation,
     Violations,
 )
+from suite.files.counted import counted
 
 ORDER = 58  # before the rules about step times
 
@@ -41,8 +42,8 @@ def _agrees(context: BundleContext) -> Violations:
                     STEPS,
                     f"no {name} on rank {rank}: in {ASYNCHRONOUS} timing the loop does not wait for"
                     " the device within an epoch",
-                    f"{part_s[taken[0]]:.3g} s in step {steps.step[taken[0]]}, {len(taken)} such"
-                    " steps",
+                    f"{part_s[taken[0]]:.3g} s in step {steps.step[taken[0]]};"
+                    f" {counted(len(taken), 'such step')}",
                 )
 
 

@@ -10,6 +10,7 @@ from suite.catalog.frameworks import is_own
 from suite.catalog.uncounted_limits import load_uncounted_limits
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import seconds_text
+from suite.files.counted import counted
 from suite.metrics.counted_time import UncountedInterval, uncounted_intervals
 
 ORDER = 36  # after the order of events and their form
@@ -100,8 +101,8 @@ def _lengths(log: Log, name: str) -> Violations:
             if count > reason.max_per_epoch:
                 yield Violation(
                     name,
-                    f"at most {reason.max_per_epoch} uncounted intervals for {reason.name} after "
-                    f"epoch {epoch}",
+                    f"at most {counted(reason.max_per_epoch, 'uncounted interval')} for"
+                    f" {reason.name} after epoch {epoch}",
                     f"{count}",
                 )
         for interval in chosen:
@@ -155,7 +156,7 @@ def _in_all(
             name,
             f"at most {free_s:g} s plus {share:.0%} of the run's {seconds_text(gross_s)}"
             f" uncounted{what}",
-            f"{seconds_text(taken_s)} in {len(intervals)} intervals",
+            f"{seconds_text(taken_s)} in {counted(len(intervals), 'interval')}",
             fix=SHORTER,
         )
 
@@ -183,8 +184,8 @@ RULES = (
         "most 2 s plus a tenth of the run, all reasons together. The suite's own training loop "
         "uses only the reason state; an interval whose state was not kept takes no longer than "
         "digesting the state.",
-        "Keeping a training state provides evidence, is not training, and takes milliseconds; "
-        "without limits, training, cooling or reading ahead could be moved there.",
+        "Keeping a training state provides evidence, is not training, and takes milliseconds;"
+        " without limits, training, cooling or reading ahead could be moved into this time.",
         FIX,
         (
             OfBundle("uncounted-bounded", _bounded),

@@ -10,6 +10,7 @@ from suite.bundle.manifest import evidence_files
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.errors import FileError
+from suite.files.counted import counted
 from suite.files.signature import SignatureState
 from suite.witness.record import WitnessRecord, read_witness_record
 from suite.witness.tokens import TokenVerdict, WitnessVerdict, judge_tokens, trust_list
@@ -104,7 +105,9 @@ def _heads(context: BundleContext, record: WitnessRecord) -> Violations:
         return
     ranks = context.request.parallel.ranks
     if len(record.heads) != ranks:
-        yield Violation(WITNESS, f"{ranks} heads, one per rank", f"{len(record.heads)}")
+        yield Violation(
+            WITNESS, f"{counted(ranks, 'chain head')}, one per rank", f"{len(record.heads)}"
+        )
     for rank, stamped in zip(range(ranks), record.heads):  # noqa: B905 - unequal lengths are reported above
         head = chain_head(context.bundle.path / log_name(rank))
         if head != stamped:
@@ -271,7 +274,7 @@ def _check_witness(context: BundleContext) -> Violations:
             yield Violation(
                 WITNESS,
                 f"a {name} of the witness {record.address[:200]}",
-                "it was not asked for"
+                "it was not requested"
                 if answer is None
                 else answer.reason or "none, without a reason",
                 fix="start the witness before the next run",
@@ -320,8 +323,8 @@ RULES = (
     ),
     Rule(
         "witness-known",
-        "The witness of a run answered every request, within 15 minutes when the bundle was"
-        " closed, and is listed in rules/witnesses.",
+        "The witness of a run answered every request, stamped the files at most 15 minutes after"
+        " the log, and is listed in rules/witnesses.",
         "The leaderboard calls a run witnessed only where readers know by whom.",
         "start the witness before the next run, and keep it running until the bundle is closed",
         (OfBundle("witness-known", _check_witness, severity=Severity.NOTE),),
