@@ -196,7 +196,7 @@ HONEST = {
         ({"trained": ({"names": ["conv2.bias"], "parameters": 59134},)}, ["names of the form"]),
         ({"trained": ({"names": ["fc3.bias"], "parameters": 10},)}, ["59134 parameters"]),
         ({"frozen": ("0" * 64, "1" * 64)}, ["as before training"]),
-        ({"frozen": ("0" * 64,)}, ["twice, before training and after it"]),
+        ({"frozen": ("0" * 64,)}, ["twice, before and after training"]),
     ],
 )
 def test_a_log_of_another_checkpoint_or_part_is_found(

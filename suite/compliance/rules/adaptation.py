@@ -103,7 +103,7 @@ def _unchanged(context: BundleContext) -> Violations:
             continue
         events = list(log.all(FROZEN_PART))
         if len(events) != 2 and context.run.status == "finished":
-            expected = f"{FROZEN_PART} twice, before training and after it"
+            expected = f"the event {FROZEN_PART} twice, before and after training"
             yield Violation(name, expected, f"{len(events)} times")
         for event in events:
             first = event.value if first is None else first

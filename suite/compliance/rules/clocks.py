@@ -191,7 +191,8 @@ def _running(context: BundleContext) -> Violations:
                 log_name(rank),
                 "a wall clock (time_ms) that runs as fast as the monotonic clock between most"
                 " events",
-                f"{median(rates):.2g} s a second, the median of {len(rates)} intervals",
+                f"{median(rates):.2g} s for each second of the monotonic clock, the median of"
+                f" {len(rates)} intervals",
             )
 
 
@@ -219,9 +220,9 @@ RULES = (
         "For most intervals of the log, wall clock and monotonic clock agree to 50 ms plus a"
         " thousandth of the interval. They drift apart by as much as the wall-clock meter read,"
         " within a quarter of a second. Monotonic times are not negative.",
-        "Linux slews both clocks alike: only a step moves them apart, and a step falls into one "
-        "interval. Scaled times differ in all intervals; a log that was written afterwards has "
-        "the times of one moment, or times from before the boot.",
+        "Linux slews both clocks alike: only a step moves them apart, and a step falls into one"
+        " interval. Scaled times differ in all intervals; a log that was written afterwards has"
+        " all its times within a moment, or before the boot.",
         "never edit times or readings; if a driver or a virtual machine disturbs the clock, fix it"
         " and run again",
         (

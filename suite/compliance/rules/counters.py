@@ -357,10 +357,10 @@ def _listed(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "counts-possible",
-        "The processor's counts are consistent with one another and with its cores and clock, "
-        "and the counted events are those in the meter's settings. An implementation with more "
-        "than five seconds on the task clock has context switches, and moves between cores no "
-        "more often than it is switched.",
+        "The processor's counts are consistent with one another and with its cores and clock, and"
+        " the counted events are those in the meter's settings. An implementation with more than"
+        " five seconds on the task clock has context switches, and no more moves between cores"
+        " than context switches.",
         "A core has one cycle per clock tick and retires at most ten instructions a cycle; "
         "misses are a part of accesses, and branches a part of instructions. The training loop "
         "waits for the storage medium after every epoch, and the kernel moves a thread only "

@@ -112,7 +112,7 @@ def _outside_the_run(log: Log) -> Violations:
         if event.key in (*PER_EPOCH, *EVALUATION) and (is_early or is_late):
             yield Violation(
                 "log.txt",
-                "epochs and evaluations from run_start to run_stop",
+                "epochs and evaluations only between run_start and run_stop",
                 f"{event.key} of epoch {event.epoch}"
                 f" {'before run_start' if is_early else 'after run_stop'}",
                 event.line,
@@ -369,8 +369,8 @@ def _clock(rank: int, log: Log) -> Violations:
         if before is not None and before.mono_ns is not None and event.mono_ns < before.mono_ns:
             yield Violation(
                 log_name(rank),
-                f"{event.key} not before line {before.line}",
-                f"{before.mono_ns - event.mono_ns} ns before it",
+                f"{event.key} not earlier than the event in line {before.line}",
+                f"{before.mono_ns - event.mono_ns} ns earlier",
                 event.line,
             )
             return
@@ -389,8 +389,8 @@ RULES = (
         " Within the run, each of the epochs 1, 2, … starts, finishes and is evaluated as often as"
         " requested. An evaluation is eval_start, one eval_accuracy and eval_stop, right after its"
         " epoch.",
-        "These events bound the measured time: a missing epoch is missing time, and an accuracy"
-        " belongs to one state of the model.",
+        "These events bound the measured time: if an epoch is missing, so is its time, and each"
+        " accuracy must belong to one state of the model.",
         TRAINING_LOOP,
         (
             OfBundle("log-events", _events),
@@ -400,7 +400,8 @@ RULES = (
     ),
     Rule(
         "log-clock",
-        "A rank's monotonic clock never goes back from one event to the next, within one boot.",
+        "All events of a rank come from one boot, and its monotonic clock never goes back from one"
+        " event to the next.",
         "Every duration is measured with this clock.",
         TRAINING_LOOP,
         (OfBundle("log-clock", _first_clock), OfBundle("ranks-clock", _other_clocks)),

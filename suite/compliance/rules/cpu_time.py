@@ -452,8 +452,8 @@ RULES = (
     ),
     Rule(
         "load-agrees",
-        "By the load meter, the suite used at least the implementation's CPU time, at most all"
-        " busy time, and at most a tenth plus a tenth of a core more than implementation and"
+        "By the load meter, the suite used no less CPU time than the implementation, no more than"
+        " all busy time, and at most a tenth plus a tenth of a core more than implementation and"
         " meters together. Busy plus stolen time equals the utilisation, and rises and falls with"
         " it.",
         "Utilisation, load and the implementation's CPU time are counts of the same cores by"
@@ -486,9 +486,9 @@ RULES = (
         "While ranks compute on a CPU, each keeps half a core of its own node busy, unless the "
         "machine swaps. The implementation itself uses at least a quarter of a core, unless the "
         "load meter shows that other programs had the cores.",
-        "A computation can take time without CPU time only while other programs have the cores; "
-        "then the cores are busy, and the implementation still gets its share. If a node was "
-        "idle, its readings come from another run.",
+        "A computation uses little CPU time only while other programs have the cores; then the"
+        " cores are busy, and the implementation still gets its share. If a node was idle, its"
+        " readings come from another run.",
         FIX,
         (
             OfBundle("cpu-busy", _busy, needs_split=True),

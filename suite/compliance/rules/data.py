@@ -192,7 +192,8 @@ def _when(context: BundleContext) -> Violations:
             DATA,
             f"digests of {size_bytes} bytes taken {least_s:.2f} to {most_s:.0f} s before"
             " init_start",
-            f"taken_ns is {abs(before_s):.6g} s {'before' if before_s >= 0 else 'after'} it",
+            f"taken_ns is {abs(before_s):.6g} s {'before' if before_s >= 0 else 'after'}"
+            " init_start",
         )
         return
     first_ns = context.log.events[0].mono_ns
@@ -205,7 +206,7 @@ def _when(context: BundleContext) -> Violations:
                 DATA,
                 f"digests of {size_bytes} bytes taken at most {most_s:.0f} s before the log's"
                 " first event",
-                f"taken_ns is {before_s:.1f} s before it",
+                f"taken_ns is {before_s:.1f} s before that event",
             )
 
 
@@ -229,8 +230,8 @@ def _cache(context: BundleContext) -> Violations:
     if context.system.get("storage_medium") == IN_MEMORY:
         yield Violation(
             RUN,
-            f"a page cache that was not emptied: the data are in {IN_MEMORY} (storage_medium in"
-            f" {SYSTEM}), where they stay",
+            f"no emptied page cache, because the data stay in {IN_MEMORY} (storage_medium in"
+            f" {SYSTEM})",
             "cache_cleared = true",
         )
     for node in read_nodes(context.bundle):

@@ -59,7 +59,7 @@ def _labels(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 NODES,
-                f"the label node{place} as host and node",
+                f"the label node{place} for host and node",
                 f"{value_text(node.host)} and {value_text(node.node)}",
             )
         address = (node.link or {}).get("address")
@@ -103,8 +103,8 @@ RULES = (
         "names-nobody",
         "No file of a bundle or a submission names a person or a network: no home folder, account,"
         " host, address or serial number. A submission names its organization.",
-        "Bundles are published for ever. What was measured does not depend on whose machine it"
-        " was, or in which network.",
+        "Bundles are published for ever. A measurement does not depend on the machine's owner or"
+        " network.",
         "run again with this version of the suite, which records no such name; remove the name"
         " from your own program's output, or from what you wrote",
         (

@@ -78,8 +78,8 @@ def _observed(name: str, known: set[str], context: BundleContext) -> str:
             f" {counted(context.request.parallel.ranks, 'rank')}, from 0"
         )
     return (
-        f"a {'folder' if (context.bundle.path / name).is_dir() else 'file'} that is not in the"
-        " format of a bundle"
+        f"a {'folder' if (context.bundle.path / name).is_dir() else 'file'} that does not belong"
+        " in a bundle"
     )
 
 

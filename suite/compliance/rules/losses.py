@@ -118,7 +118,8 @@ def _course(context: BundleContext) -> Violations:
         step = int(context.steps.first_rank.step[first + WINDOW])
         yield Violation(
             STEPS,
-            f"a loss that takes more than {WINDOW} steps from above {high:.2f} to below {low:.2f}",
+            f"a loss that takes more than {WINDOW} steps to fall from above {high:.2f} to below"
+            f" {low:.2f}",
             f"a median of {before[of_first]:.3f} in the {WINDOW} steps before step {step}, and of"
             f" {after[of_first]:.3f} in the {WINDOW} steps from it on",
         )
@@ -292,8 +293,8 @@ RULES = (
         " near the loss of guessing, more than ten steps pass between an untrained model's loss and"
         " a trained one's, and at most one loss in fifty equals that of the step before; the losses"
         " of a single rank are float32 numbers.",
-        "Losses that break this rule were made up, come from other initial weights, or were rounded"
-        " afterwards. The pieces of a larger mini-batch that was cut into several steps have the"
+        "Losses that break this rule were made up, come from other initial weights, or were"
+        " rounded afterwards. If a larger mini-batch is recorded as several steps, they have the"
         " same loss.",
         "begin with the initial weights of the workload, and record the loss of every mini-batch as"
         " it was computed",

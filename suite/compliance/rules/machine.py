@@ -252,7 +252,7 @@ def _profiled(context: BundleContext) -> Violations:
         cores = system.get("cpu_cores")
         if isinstance(cores, int) and cores > CORES_OF_ANY_VARIANT * device.cpu.cores:
             yield Violation(
-                SYSTEM, f"about the {device.cpu.cores} cores of {device.name}", f"{cores}", fix=fix
+                SYSTEM, f"about {device.cpu.cores} cores, as {device.name} has", f"{cores}", fix=fix
             )
     size_bytes = system.get("memory_size_bytes")
     if (
@@ -262,7 +262,7 @@ def _profiled(context: BundleContext) -> Violations:
     ):
         yield Violation(
             SYSTEM,
-            f"about the {max(device.memory.sizes_gb):g} GiB of {device.name}",
+            f"about {max(device.memory.sizes_gb):g} GiB, as {device.name} has",
             f"{size_bytes} bytes",
             fix=fix,
         )
@@ -367,9 +367,9 @@ def _clocks(context: BundleContext) -> Violations:
         if cycles_hz is not None and cycles_hz > limit_hz:
             yield Violation(
                 node.file,
-                f"at most {limit_hz / 1e6:.0f} million cycles a second and core, the highest clock"
+                f"at most {limit_hz / 1e6:.0f} million cycles a second per core, the highest clock"
                 f" of {whose}",
-                f"{cycles_hz / 1e6:.0f} million cycles a second and core, of"
+                f"{cycles_hz / 1e6:.0f} million cycles a second per core, of"
                 f" {node.system.get('cpu_cores')} cores",
             )
         yield from _governed(node, nominal_hz)
@@ -407,7 +407,7 @@ def _governed(node: NodeContext, nominal_hz: float | None) -> Violations:
     if fastest is not None and fastest.mean > FAST_SHARE * nominal_hz:
         yield Violation(
             node.file,
-            f"the lowest clock, with the governor {SLOWEST_GOVERNOR!r} in {node.system_file}",
+            f"the lowest clock, because the governor in {node.system_file} is {SLOWEST_GOVERNOR!r}",
             f"{fastest.mean / 1e6:.0f} MHz on average in {fastest.name}",
         )
 
@@ -532,9 +532,9 @@ RULES = (
         "No core runs faster than the profile's highest clock, by frequency or cycles; with the"
         " governor powersave, the clock is low. Where the processor's governor is known, the"
         " cores' clocks were read.",
-        "An overclocked board is not the board that is sold, and eight cores are not two. The"
-        " kernel keeps a core's governor and its clock in one folder (cpufreq): where the first is"
-        " known, the second can be read.",
+        "An overclocked board, or one with more cores, is not the board that is sold. The kernel"
+        " keeps a core's governor and its clock in one folder (cpufreq), so who reads the one can"
+        " read the other.",
         "run at the vendor's clock rates, and describe all cores that were used",
         (OfBundle("clocks-possible", _clocks), OfBundle("governor-read", _scaled)),
     ),

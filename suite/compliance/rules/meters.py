@@ -389,8 +389,8 @@ RULES = (
     ),
     Rule(
         "meter-cost",
-        "Reading the meters cost CPU time: at least 1 µs a reading, and no more than all cores"
-        " could do meanwhile.",
+        "Reading the meters cost CPU time: at least 1 µs a reading, and at most the CPU time that"
+        " all cores had meanwhile.",
         "A reading takes one system call or more. The recorder measures its own time, so that it"
         " can be subtracted from the foreign load.",
         READINGS_AS_READ,

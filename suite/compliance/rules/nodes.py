@@ -74,7 +74,7 @@ def _placed(context: BundleContext) -> Violations:
             if event.value != said:
                 yield Violation(
                     log_name(rank),
-                    f"nodes_of_ranks = {said!r}, as before",
+                    f"nodes_of_ranks = {said!r}, as logged first",
                     f"{event.value!r}",
                     event.line,
                 )
@@ -103,7 +103,7 @@ def _of_one_boot(context: BundleContext) -> Violations:
                 log_name(other),
                 f"{str(described)[:13]}…, the boot id of {host[:100]}, where rank {other} is"
                 " recorded",
-                f"{str(boots[other])[:13]}…: it ran on another machine",
+                f"{str(boots[other])[:13]}…: rank {other} ran on another machine",
                 1,
             )
 

@@ -271,8 +271,8 @@ def _resolved(context: BundleContext) -> Violations:
                 if len(known) >= MIN_RESOLVED and step_w / 2 > error_w > 0:
                     yield Violation(
                         node.file,
-                        f"an analyser that resolves {2 * error_w:.3g} W or less:"
-                        f" {total.rule.gain_error:.0%} of its mean power either way",
+                        f"an analyser with steps of {2 * error_w:.3g} W or less (±"
+                        f" {total.rule.gain_error:.0%} of its mean power)",
                         f"{channel.source} {channel.name} in steps of {step_w:g} W",
                     )
 
@@ -377,8 +377,8 @@ def _metered(context: BundleContext) -> Violations:
         for source in sorted({channel.source for channel in node.idle} - available):
             yield Violation(
                 node.idle_file,
-                f"{source}, which read the idle machine, among the available meters of"
-                f" {node.meters_file}",
+                f"{source} among the available meters of {node.meters_file}, because it read the"
+                " idle machine",
                 "no such meter",
                 fix=f"connect {source} for the whole run, then run again",
             )

@@ -47,14 +47,14 @@ def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Vi
     if isinstance(name, str) and not mode.startswith(name):
         yield Violation(
             node.system_file,
-            f"power_mode to begin with the mode of power_settings, {name!r}",
+            f"power_mode to begin with {name!r}, the mode in power_settings",
             f"{mode!r}",
         )
     if settings.get("is_custom") is True and not settings.get("clocks"):
         yield Violation(
             node.system_file,
-            "the clocks of a power mode that is not the vendor's",
-            "power_settings without clocks",
+            "the clocks of the custom power mode in power_settings",
+            "no clocks",
         )
     read = node.channels.get(POWER_MODE, MODE_ID)
     if len(read) and isinstance(number, int) and float(read.in_time.values[0]) != number:

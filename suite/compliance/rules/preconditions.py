@@ -25,8 +25,8 @@ def _check_round_known(context: BundleContext) -> Violations:
     elif run.suite_version not in context.round.suite_versions:
         yield Violation(
             RUN,
-            f"suite {' or '.join(context.round.suite_versions)}, whose runs round"
-            f" {context.round.name} admits",
+            f"suite {' or '.join(context.round.suite_versions)}, which round {context.round.name}"
+            " admits",
             f"suite {run.suite_version!r}",
             fix="run again with that version",
         )

@@ -100,9 +100,9 @@ def _is_told(logged: object, expected: list[object], rank: int) -> bool:
 def _difference(logged: object, expected: list[object]) -> str:
     """Which ranks' chain values differ."""
     if isinstance(logged, str):
-        return f"{logged[:12]}…, which is not their SHA-256"
+        return f"{logged[:12]}…, which is not the SHA-256 of these values"
     if not isinstance(logged, list) or len(logged) != len(expected):
-        return f"no list of {len(expected)} values"
+        return f"not a list of {len(expected)} values"
     ranks = [
         rank
         for rank, (value, wanted) in enumerate(zip(logged, expected, strict=True))

@@ -112,7 +112,7 @@ def _end(context: BundleContext) -> Violations:
             node.file,
             f"readings up to {most_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s plus the"
             " time before run_start",
-            f"{last} was read {tail_s:.1f} s after it",
+            f"{last} was read {tail_s:.1f} s after that event",
         )
 
 

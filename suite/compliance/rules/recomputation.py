@@ -29,7 +29,7 @@ def _scheduled(context: BundleContext) -> Violations:
         if event is not None:
             yield Violation(
                 "log.txt",
-                "no recomputation, as the request has no memory budget",
+                "no recomputation, because the request has no memory budget",
                 f"{event.value!r}",
                 event.line,
             )
@@ -38,14 +38,16 @@ def _scheduled(context: BundleContext) -> Violations:
     if problem is not None:
         yield Violation(
             RUN,
-            "a schedule that runs every block backward once and reads what it kept",
+            "a schedule that runs every block backward once and reads only what it kept",
             problem,
             fix=KEPT_AS_WRITTEN,
         )
         return
     if event is None:
         yield Violation(
-            "log.txt", f"the event {EVENT}, as the request has a memory budget", "no such event"
+            "log.txt",
+            f"the event {EVENT}, because the request has a memory budget",
+            "no such event",
         )
         return
     counted, steps = event.value if isinstance(event.value, dict) else {}, len(context.steps)
@@ -205,8 +207,8 @@ RULES = (
         "recomputation-followed",
         "A run in a memory budget has a possible schedule of recomputation, and its log counts each"
         " block's runs as the schedule says.",
-        "Recomputation changes no mathematics and is allowed in closed; the schedule is part of"
-        " the entry, so it must be the one that ran.",
+        "Recomputation changes no mathematics and is allowed in the closed division; the schedule"
+        " is part of the entry, so it must be the one that ran.",
         TRAINING_LOOP,
         (OfBundle("recomputation-followed", _scheduled),),
     ),

@@ -20,7 +20,7 @@ def _sealed(folder: RecordFolder) -> Violations:
         for each in record.broken(folder.path):
             yield Violation(*each, fix=record.again)
     except (SuiteError, OSError) as error:
-        yield _unreadable(folder, "a record that names what it seals", error)
+        yield _unreadable(folder, "a record that lists the files and runs that it seals", error)
 
 
 def _recomputes(folder: RecordFolder) -> Violations:
@@ -32,7 +32,7 @@ def _recomputes(folder: RecordFolder) -> Violations:
     try:
         found = list(record.differences(folder.path))
     except (SuiteError, OSError) as error:
-        yield _unreadable(folder, "figures, and the records to compute them from", error)
+        yield _unreadable(folder, "figures that can be computed from the records", error)
         return
     for name, (expected, observed) in found:
         wanted = f"{name} as recomputed from the records: {expected}"

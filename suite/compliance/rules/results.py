@@ -161,8 +161,7 @@ RULES = (
         "ends-as-asked",
         "A run ends with the evaluation that reaches the target, else with its last epoch or"
         " its step limit. Its status is success if an evaluation reached the target, else aborted.",
-        "A raised accuracy would have ended training earlier; a lowered one would have"
-        " continued it.",
+        "A run with a raised accuracy would have ended earlier, one with a lowered accuracy later.",
         TRAINING_LOOP,
         (
             OfBundle("ends-as-asked", _ends_as_requested),

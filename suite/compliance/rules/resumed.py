@@ -92,8 +92,8 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
         yield Violation(
             RUN,
             "an earlier run that began and ended before this run's run_start (resumed)",
-            f"it began {before_s:.1f} counted seconds before run_start, and its last event was"
-            f" {trained_s:.1f} s later",
+            f"it began {before_s:.1f} counted seconds before run_start, and lasted {trained_s:.1f}"
+            " s until its last event",
         )
     most_s = _most_uncounted_s(resumed, before_s + resumed.uncounted_s)
     if resumed.uncounted_s > most_s:

@@ -41,7 +41,7 @@ def _faults(review: SignedReview, context: SubmissionContext) -> tuple[Violation
 def _found(review: SignedReview, context: SubmissionContext) -> Violations:
     name = review.file.relative_to(context.path).as_posix()
     if review.maker.state is SignatureState.BAD:
-        yield Violation(name, "a record that its signature covers", f"{review.maker.reason}")
+        yield Violation(name, "a record with a valid signature", f"{review.maker.reason}")
     elif review.record is None:
         yield Violation(name, "the record of a review", review.problem or "")
     else:

@@ -262,9 +262,9 @@ RULES = (
         " at most 30 compute times in common (to the nanosecond), plus six times the number that"
         " repetitions within the halves predict.",
         "Disturbances of a step come by chance: the changes from step to step of two epochs do not"
-        " correlate (0.24 at most in real runs; the limit is 0.9; a drift within every epoch, from"
-        " heat for example, does not count), and times do not recur to the nanosecond. If they do,"
-        " one epoch is a copy of the other.",
+        " correlate (at most 0.24 in real runs, and the limit is 0.9; a drift within every epoch"
+        " does not count), and times do not recur to the nanosecond. If they do, one epoch is a"
+        " copy of the other.",
         TRAINING_LOOP,
         (
             OfBundle("step-times-own", _check_repeated_courses, needs_split=True),

@@ -150,8 +150,8 @@ def _states(context: SubmissionContext) -> Violations:
                 )
                 yield Violation(
                     run.name,
-                    f"training states that no run of another seed than {run.request.get('seed')!r}"
-                    " has",
+                    "training states that no run of another seed has (this run's seed:"
+                    f" {run.request.get('seed')!r})",
                     observed[:300],
                 )
                 break
@@ -211,11 +211,11 @@ RULES = (
         " readings of power or used memory in a row, and no two closed runs of different seeds"
         " have losses that vary together. Two runs that begin with the same losses are a warning.",
         "A copied run narrows the spread. What slows single steps differs from run to run, and so"
-        " do the samples of a mini-batch; a copy keeps both, even with noise. Power and memory are"
-        " read with noise of their own. Equal machines compute equal losses from equal seeds, but"
-        " a copy with edited times has equal losses, too: a reviewer decides.",
+        " do the samples of a mini-batch; a copy keeps both, even if noise is added. Readings of"
+        " power and memory have noise of their own. Equal machines compute equal losses from equal"
+        " seeds, but a copy with edited times has equal losses, too: a reviewer decides.",
         "submit each run once, with its own files as they were recorded; if this is the original,"
-        " show the reviewer its receipt by a witness, or its commit",
+        " show the reviewer a witness's receipt for it, or its commit",
         (
             OfSubmission("submission-duplicates", _duplicates),
             OfSubmission("submission-near-copies", _near_copies),

@@ -146,7 +146,7 @@ def _numbers(context: SubmissionContext) -> Violations:
         if missing:
             yield Violation(
                 where,
-                f"run_1 to run_{max(numbers)}, each of them",
+                f"every folder from run_1 to run_{max(numbers)}",
                 f"no run_{', run_'.join(map(str, missing))}",
             )
 
@@ -302,9 +302,9 @@ RULES = (
     ),
     Rule(
         "submission-split",
-        "Beside an entry of one of the suite's frameworks in asynchronous timing there is a"
-        f" run in synchronised timing, of {EPOCHS} epochs or more; the two may differ in"
-        " division, --steps and seed.",
+        "With an entry of one of the suite's frameworks in asynchronous timing comes a run in"
+        f" synchronised timing, of {EPOCHS} epochs or more. The two may differ in division,"
+        " --steps and seed.",
         "The score comes from asynchronous timing, and only a run in synchronised timing shows the"
         " parts of a step.",
         "package a run in synchronised timing as well",

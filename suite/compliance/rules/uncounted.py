@@ -78,7 +78,7 @@ def _problem(event: LogEvent, begun: LogEvent | None, inside: str | None) -> tup
         return f"{START} before {STOP}", "no open interval"
     if begun is not None and begun.metadata.get("reason") != reason:
         return (
-            f"the reason of line {begun.line}, {begun.metadata.get('reason')!r}"[:200],
+            f"the reason in line {begun.line}, {begun.metadata.get('reason')!r}"[:200],
             f"{reason!r}"[:100],
         )
     if load_uncounted_limits().reason(reason) is None:

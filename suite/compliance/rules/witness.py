@@ -325,7 +325,7 @@ RULES = (
         "witness-known",
         "The witness of a run answered every request, stamped the files at most 15 minutes after"
         " the log, and is listed in rules/witnesses.",
-        "The leaderboard calls a run witnessed only where readers know by whom.",
+        "The leaderboard calls a run witnessed only if readers know who witnessed it.",
         "start the witness before the next run, and keep it running until the bundle is closed",
         (OfBundle("witness-known", _check_witness, severity=Severity.NOTE),),
     ),
