@@ -30,7 +30,7 @@ GOLDEN: tuple[tuple[str, Edit, str], ...] = (
     (
         "steps-in-time",
         set_cell("copy_s", 500, -0.5),
-        "copy_s of 0 s or more on rank 0 | -0.5 s in step 501 of epoch 1, 1 in all",
+        "copy_s of 0 s or more on rank 0 | -0.5 s in step 501 of epoch 1; 1 such step",
     ),
     (
         "epoch-filled",
@@ -48,17 +48,17 @@ GOLDEN: tuple[tuple[str, Edit, str], ...] = (
     (
         "epochs-in-order",
         remove_event("eval_accuracy", 1),
-        "one evaluation after each of the epochs 1 to 3 | after 1, 3, 2 in all",
+        "one evaluation after each of the epochs 1 to 3 | 2 evaluations, after 1, 3",
     ),
     (
         "epochs-in-order",
         cut_first_epoch,
-        "no evaluation: the request's steps end within epoch 1 | after 1, 1 in all",
+        "no evaluation: the request's steps end within epoch 1 | 1 evaluation, after 1",
     ),
     (
         "losses-possible",
         set_cell("loss", 500, -1.0),
-        "losses of zero or more | -1.0 in step 501 of epoch 1 on rank 0, 1 in all",
+        "losses of zero or more | -1.0 in step 501 of epoch 1 on rank 0; 1 such step",
     ),
     (
         "log-agrees-with-request",

@@ -35,7 +35,7 @@ def epoch(*stops: tuple[float, int]) -> Any:
             (10, 10.501),
             0.5,
             ((11, 2),),
-            ["step 2 ends 0.001 s after epoch_stop, 1 in"],
+            ["step 2 ends 0.001 s after epoch_stop; 1 such"],
         ),
         (
             "steps-in-time",
@@ -44,7 +44,7 @@ def epoch(*stops: tuple[float, int]) -> Any:
             ((11, 2),),
             ["step 1 begins 0.001 s before epoch_start"],
         ),
-        ("steps-in-time", (10, 10.5), -0.1, ((11, 2),), ["-0.1 s in step 1 of epoch 1, 2 in all"]),
+        ("steps-in-time", (10, 10.5), -0.1, ((11, 2),), ["-0.1 s in step 1 of epoch 1; 2 such"]),
         ("epoch-ends", (10, 10.5), 0.5, ((11.0099, 2),), []),
         ("epoch-ends", (10, 10.5), 0.5, ((11.0101, 2),), ["0.010 s after the end of step 2"]),
         ("epoch-ends", (10, 10.5), 0.5, ((10.9899, 2),), ["0.010 s before the end of step 2"]),
