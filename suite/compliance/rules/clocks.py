@@ -191,8 +191,7 @@ def _running(context: BundleContext) -> Violations:
                 log_name(rank),
                 "a wall clock (time_ms) that runs as fast as the monotonic clock between most"
                 " events",
-                f"{median(rates):.2g} s for each second of the monotonic clock, the median of"
-                f" {len(rates)} intervals",
+                f"{median(rates):.2g} s per monotonic second, the median of {len(rates)} intervals",
             )
 
 

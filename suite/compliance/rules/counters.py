@@ -240,8 +240,7 @@ def _memory_of_node(
     if len(rss) and len(peak) and len(size) and rss.maximum > most_bytes:
         yield Violation(
             node.file,
-            f"at most {size.maximum:.0f} x {peak.maximum:.0f} bytes in use: the number of"
-            " processes times their largest peak",
+            f"at most {size.maximum:.0f} processes x {peak.maximum:.0f} bytes, their largest peak",
             f"{rss.maximum:.0f} bytes in use",
         )
     faults = node.channels.get("counters", "page_faults.count")

@@ -541,8 +541,8 @@ RULES = (
     Rule(
         "readings-fit-machine",
         "The readings fit the memory and the cores of the described machine: all of its cores and"
-        " no others were read, and no more memory was in use than it has. In at least one reading,"
-        " used and available memory add up to the machine's, within a hundredth.",
+        " no others were read, and the memory in use is at most the machine's. In at least one"
+        " reading, used and available memory add up to the machine's, within a hundredth.",
         "A result belongs to the machine that made it; the description and the meter read the same"
         " line of the kernel (MemTotal).",
         READINGS_AS_READ,

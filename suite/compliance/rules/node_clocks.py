@@ -40,8 +40,7 @@ def _offsets(context: BundleContext) -> Violations:
         if offsets[worst][1] > MAX_UNCERTAINTY_NS:
             yield Violation(
                 "log.txt",
-                f"clock offsets with an uncertainty of {MAX_UNCERTAINTY_NS * SECONDS_PER_NS:g} s"
-                " at most",
+                f"clock offsets uncertain by {MAX_UNCERTAINTY_NS * SECONDS_PER_NS:g} s at most",
                 f"{offsets[worst][1] * SECONDS_PER_NS:g} s on rank {worst}",
                 event.line,
                 fix="use a network with shorter round trips, then run again",

@@ -21,6 +21,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.errors import FileError, SuiteError
+from suite.files.counted import counted
 from suite.files.json_file import read_json
 from suite.submission.declaration import NAME
 from suite.submission.folder_names import PROBES, probe_path
@@ -187,8 +188,8 @@ def _contradictions(verdict: Mapping[str, Any], framework: str) -> Iterator[tupl
         if values.get("passed") is not all(passed):
             yield (
                 (
-                    f"passed = {all(passed)} for {what}, which follows from {passed.count(False)}"
-                    " failed differences"
+                    f"passed = {all(passed)} for {what}, because"
+                    f" {counted(passed.count(False), 'difference')} failed"
                 ),
                 f"{values.get('passed')!r}",
             )
@@ -479,8 +480,8 @@ RULES = (
         "submission-implementation",
         "Runs, the verdict on the model and the declaration have the same SHA-256 of an"
         " implementation's files; title, language and command are those of these files. A closed"
-        " run under the name of one of the suite's own implementations was made by its files, as"
-        " they are or were in this round.",
+        " run under the name of one of the suite's own implementations was made by the suite's"
+        " files, as they are or were in this round.",
         "A verdict on other code proves nothing about the code that ran, and a verdict covers a "
         "model and some steps, not every line. Changed files are an implementation of their own "
         "and are handed in with the runs.",
