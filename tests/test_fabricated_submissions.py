@@ -52,7 +52,7 @@ STATED = "time and energy stated by the submitter"
 AUDITED = f"audited by lab, {STATED}"
 NOBODY = "runs without an audit by another organization from a training state that it drew"
 NOBODY_SAW = "runs whose times are not confirmed by a listed witness of another organization"
-STRANGER = "its key is not in allowed"
+STRANGER = "has no lower-case name with its key"
 
 
 @dataclass(frozen=True)
