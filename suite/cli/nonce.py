@@ -6,7 +6,7 @@ import sys
 import typer
 
 from reference_impls.contract import request_to_dict
-from suite.catalog.divisions import Division
+from suite.catalog.divisions import NO_ORGANIZATION, Division
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import (
     configuration_sha256,
@@ -15,7 +15,7 @@ from suite.catalog.seeds import (
     request_identity,
 )
 from suite.cli.json_output import print_rows
-from suite.cli.options import NOBODY, TrainingOptions, with_options
+from suite.cli.options import TrainingOptions, with_options
 from suite.cli.run import refuse_contradictions, resolve_requests
 from suite.cli.run_settings import RunSettings
 from suite.errors import SuiteError
@@ -32,7 +32,7 @@ def lock(settings: RunSettings, training: TrainingOptions) -> None:
     refuse_contradictions(training, settings)
     if settings.division is not Division.CLOSED:
         raise SuiteError("Only entries of the closed division are locked; add --division closed.")
-    if settings.org == NOBODY:
+    if settings.org == NO_ORGANIZATION:
         raise SuiteError("An entry is locked for an organization; name yours with --org.")
     records = []
     for request in resolve_requests(training, settings):

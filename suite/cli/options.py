@@ -29,8 +29,6 @@ from suite.errors import SuiteError
 
 FRAMEWORK = "pytorch"
 """What trains where no other is named."""
-NOBODY = "none"
-"""The organization of runs that nobody hands in."""
 DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality is reported)."
 SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
 """A rank's meters may take six seconds until the harness replies to it."""

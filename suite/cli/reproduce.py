@@ -9,9 +9,10 @@ from typer import Argument, Option
 
 from suite import api
 from suite.bundle.replication_folder import RECORD
+from suite.catalog.divisions import NO_ORGANIZATION
 from suite.catalog.reproduction import load_reproduction
 from suite.cli.json_output import print_json
-from suite.cli.options import NOBODY, DataFolder, Json, say, with_options
+from suite.cli.options import DataFolder, Json, say, with_options
 from suite.cli.watching import watcher
 from suite.compliance.finding import printable
 from suite.errors import SuiteError
@@ -46,7 +47,7 @@ class ReproduceOptions:
         Option(
             help="Your organization; a replication counts only if it differs from the original's."
         ),
-    ] = NOBODY
+    ] = NO_ORGANIZATION
     sign: Annotated[
         Path | None,
         Option(help="SSH key of your organization, which signs the record."),
@@ -104,7 +105,7 @@ def reproduce(
 
 def _expect_signer(organization: str, key: Path) -> None:
     """Whether the record can be signed is said before the runs, which take hours."""
-    if organization == NOBODY:
+    if organization == NO_ORGANIZATION:
         raise SuiteError("--sign signs for an organization; name yours with --org.")
     expect_key(key)
 

@@ -8,8 +8,9 @@ from typer import Option
 
 from suite import api
 from suite.api import Division, Timing
+from suite.catalog.divisions import NO_ORGANIZATION
 from suite.cli.completion import workload_names
-from suite.cli.options import DIVISION_HELP, NOBODY
+from suite.cli.options import DIVISION_HELP
 from suite.launch.isolation import Isolation
 
 TIMING_HELP = (
@@ -72,7 +73,7 @@ class RunSettings:
         int | None,
         Option(help="Number of the run with --nonce: 0, 1, 2, … without gaps (default: 0)."),
     ] = None
-    org: Annotated[str, Option(help="Submitting organization.")] = NOBODY
+    org: Annotated[str, Option(help="Submitting organization.")] = NO_ORGANIZATION
     baseload: Annotated[
         float,
         Option(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from suite.bundle.layout import WITHDRAWN, is_withdrawal
 from suite.bundle.reader import Bundle, RunRecord
-from suite.catalog.divisions import Division
+from suite.catalog.divisions import NO_ORGANIZATION, Division
 from suite.catalog.rounds import Round, judging_round
 from suite.catalog.seeds import NonceKind, nonce_kind, read_nonce_use
 from suite.compliance.finding import Severity, printable
@@ -318,7 +318,7 @@ def _claims(declaration: Declaration, runs: Iterable[_Run]) -> Iterator[ReviewPo
             run.name for run in runs if not run.is_closed
         ],
         "runs that name no organization: only the submitter says who ran them": [
-            run.name for run in runs if run.record.request.get("organization") == "none"
+            run.name for run in runs if run.record.request.get("organization") == NO_ORGANIZATION
         ],
     }
     for sentence, names in claims.items():

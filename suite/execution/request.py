@@ -9,7 +9,7 @@ from reference_impls import contract
 from suite.bundle.resumption import Resumption
 from suite.bundle.study_mark import StudyMark
 from suite.catalog.devices import Device
-from suite.catalog.divisions import Division
+from suite.catalog.divisions import NO_ORGANIZATION, Division
 from suite.catalog.frameworks import Framework
 from suite.catalog.precisions import Precision
 from suite.catalog.seeds import NonceUse
@@ -84,7 +84,7 @@ class RunOptions:
     accelerator: Accelerator = Accelerator.AUTO
     workers: int | None = None
     prefetch: int | None = None
-    organization: str = "none"
+    organization: str = NO_ORGANIZATION
     placement: Placement = ALONE
     collective: Collective = Collective.MPI
     normalisation: Normalisation = Normalisation.LOCAL

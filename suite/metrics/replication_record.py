@@ -15,6 +15,7 @@ from msgspec import Meta
 from reference_impls.contract import ContractError, request_from_dict, request_to_dict
 from suite.bundle.layout import MANIFEST, SYSTEM
 from suite.bundle.reader import Bundle
+from suite.catalog.divisions import NO_ORGANIZATION
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import flatten, read_as
@@ -189,7 +190,9 @@ class Replication:
     def is_by_others(self) -> bool:
         """Whether somebody else than the original's organization made the fresh runs, by what both
         say of themselves."""
-        return all(self.organization not in ("none", run.organization) for run in self.originals)
+        return all(
+            self.organization not in (NO_ORGANIZATION, run.organization) for run in self.originals
+        )
 
 
 def measure_run(bundle: Bundle) -> MeasuredRun:

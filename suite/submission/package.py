@@ -16,6 +16,7 @@ from suite.bundle.layout import MANIFEST, SYSTEM
 from suite.bundle.machines import MACHINE, different_fields
 from suite.bundle.manifest import refuse_inside_run
 from suite.bundle.reader import FIRST_ROUND, Bundle
+from suite.catalog.divisions import NO_ORGANIZATION
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_json, write_json
@@ -154,7 +155,7 @@ def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, B
                 f"{bundle.path} was made for a study, and runs of studies are not submitted: make"
                 " the entry's runs with `suite run`, and show the study with `suite report`."
             )
-        if of_run["organization"] not in ("none", request.organization):
+        if of_run["organization"] not in (NO_ORGANIZATION, request.organization):
             raise SuiteError(
                 f"{bundle.path} was run for {of_run['organization']!r}, not for"
                 f" {request.organization!r}, which cannot submit it."

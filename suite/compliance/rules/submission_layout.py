@@ -6,6 +6,7 @@ from typing import Any
 
 from suite.bundle.layout import SYSTEM
 from suite.bundle.machines import MEMORY_TOLERANCE, different_fields
+from suite.catalog.divisions import NO_ORGANIZATION
 from suite.catalog.rounds import load_rounds
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule, Violation, Violations
@@ -78,7 +79,10 @@ def _layout(context: SubmissionContext) -> Violations:
 
 def _organization(context: SubmissionContext) -> Violations:
     for run in context.runs:
-        if run.request.get("organization") not in ("none", context.declaration.organization):
+        if run.request.get("organization") not in (
+            NO_ORGANIZATION,
+            context.declaration.organization,
+        ):
             observed = f"a run of {run.request.get('organization')!r}"
             fix = "let the organization that made the run submit it"
             yield Violation(
