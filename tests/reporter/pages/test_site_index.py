@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reporter.pages import site_index
+from reporter.pages import run_page, site_index
 from reporter.pages.run_page import command_line
 
 NAMES = {
@@ -42,3 +42,11 @@ def test_a_leaderboard_is_listed_with_its_sentence_and_its_files(
 def test_a_run_s_command_is_safe_to_paste() -> None:
     typed = ["/opt/x/suite", "run", "--output", "runs/a b", "--org", "$(reboot)", "--data", "it's;"]
     assert command_line(typed) == """suite run --org '$(reboot)' --data 'it'"'"'s;'"""
+
+
+def test_how_a_figure_was_obtained_names_the_share_of_time_that_readings_cover() -> None:
+    row = {"method": "sum", "low": 1.0, "high": 2.0, "level": 2, "period_s": 0.5, "coverage": 0.987}
+    assert run_page._how(row) == (
+        "sum; 95 % interval 1 to 2; EE HPC WG: 2; a reading every 0.500 s;"
+        " 98.7 % of the time covered"
+    )

@@ -31,6 +31,7 @@ from suite.experiments.linpack_run import (
     planned_problems,
     read_lu,
     refuse_slow,
+    smallest_available_bytes,
 )
 from suite.experiments.machine_load import MachineLoad
 from suite.launch.placement import Placement
@@ -329,3 +330,10 @@ def test_a_record_of_another_shape_is_refused(tmp_path: Path) -> None:
     (tmp_path / "linpack.json").write_text('{"schema": 1}')
     with pytest.raises(SuiteError, match="reads schema 2"):
         read_linpack(tmp_path)
+
+
+def test_the_memory_of_another_node_is_read_in_kib(tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    agent.write_text("#!/bin/sh\necho 'MemAvailable:    2048 kB'\n")
+    agent.chmod(0o755)
+    assert smallest_available_bytes(Placement(("here", "there"), agent=str(agent))) == 2048 * 1024
