@@ -25,7 +25,7 @@ FOUND = {
     "a load while the idle machine was measured": ("baseload-idle", "stop other programs"),
     "a meter that covers another part": ("whole-above-part", "what else it measures"),
     "two meters that contradict each other": ("meters-agree", "leave it out"),
-    "a logger whose clock is wrong": ("power-follows-load", "that its clock is right"),
+    "a logger whose clock is wrong": ("power-follows-load", "the meter's clock is right"),
     "a range that the board exceeds": ("power-unclipped", "choose a range"),
     "another meter for the idle machine": ("baseload-meter", "use one meter"),
     "a meter that was late": ("readings-gaps", "find out what delayed the meter"),

@@ -33,9 +33,8 @@ def _check_power_mode(context: BundleContext) -> Violations:
                 node.system_file,
                 f"the power mode of {device.name}, as nvpmodel reports it",
                 observed[:200],
-                fix="let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status,"
-                " then"
-                " run again; or submit to the open division",
+                fix="give the user that runs the suite read access to /etc/nvpmodel.conf and"
+                " /var/lib/nvpmodel/status, then run again; or submit to the open division",
             )
             continue
         yield from _consistent(node, mode, settings)
@@ -47,13 +46,13 @@ def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Vi
     if isinstance(name, str) and not mode.startswith(name):
         yield Violation(
             node.system_file,
-            f"power_mode to begin with {name!r}, the mode in power_settings",
+            f"a power_mode that begins with {name!r}, the mode in power_settings",
             f"{mode!r}",
         )
     if settings.get("is_custom") is True and not settings.get("clocks"):
         yield Violation(
             node.system_file,
-            "the clocks of the custom power mode in power_settings",
+            "power_settings with the clocks of the custom power mode",
             "no clocks",
         )
     read = node.channels.get(POWER_MODE, MODE_ID)
@@ -185,18 +184,20 @@ def _note_of(node: NodeContext) -> str:
 RULES = (
     Rule(
         "power-mode-known",
-        "On a device whose profile has power modes, a closed run states the active mode, and "
-        "mode, settings and readings agree.",
-        "Runs in two modes are two entries: a run in an unknown mode cannot be compared.",
-        "let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status, then run again;"
-        " never edit system.json; or run in the open division",
+        "On a device whose profile has power modes, a closed run states the active mode, and the"
+        " settings and readings that it records are those of this mode.",
+        "Runs in different modes belong to different entries, so a run in an unknown mode cannot be"
+        " compared.",
+        "give the user that runs the suite read access to /etc/nvpmodel.conf and"
+        " /var/lib/nvpmodel/status, then run again; never edit system.json; or run in the open"
+        " division",
         (OfBundle("power-mode-known", _check_power_mode, CLOSED),),
     ),
     Rule(
         "power-mode-steady",
         "Power mode, governor, clock limits and power limits do not change during the run.",
-        "A run in two modes belongs to neither entry. The finding says which limit changed, and "
-        "when.",
+        "A run whose power mode changed belongs to neither mode's entry. The finding says what"
+        " changed, and when.",
         "do not change governor or power mode until after the run, stop programs that change them"
         " (power-profiles-daemon, a script), and cool the processor better: a hot processor lowers"
         " its clock",
@@ -204,14 +205,14 @@ RULES = (
     ),
     Rule(
         "machine-variant",
-        "Cores and memory match a variant that the device profile lists, and the power mode is "
-        "one of its modes, with the vendor's clocks. A run under a board's profile shows no "
-        "virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
-        "Boards appear in new variants, and other power modes are entries of their own: an honest"
-        " variant is never refused, and readers learn what differs. A virtual machine on a board"
-        " has fewer cores and less memory.",
-        "nothing: the result counts. Add a variant to the profile in rules/devices, and mention a"
-        " virtual machine in the notes",
+        "Cores and memory match a variant that the device profile lists, and the power mode is one"
+        " of the profile's modes, with the vendor's clocks. A run under a board's profile shows no"
+        " sign of a virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
+        "New variants of boards appear, and runs in another power mode form a separate entry:"
+        " neither is refused, but readers learn what differs. A virtual machine on a board has"
+        " fewer cores and less memory than the board.",
+        "nothing: the result counts. Add a new variant to the profile in rules/devices; if this is"
+        " a virtual machine, say so in the notes",
         (
             OfBundle("machine-variant", _variant, severity=Severity.WARNING),
             OfBundle("power-mode-listed", _listed, severity=Severity.WARNING),

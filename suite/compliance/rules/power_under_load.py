@@ -37,7 +37,7 @@ def _under_load(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"at most {MAX_IDLE_SHARE:.0%} of the readings of {total.source} below"
-                f" {limit_w:.2f} W while the processor is busy; the idle machine drew"
+                f" {limit_w:.2f} W while the processor is busy; the idle machine's mean power was"
                 f" {idle_w:.2f} W",
                 f"{share:.0%} of {len(t_ns)} readings",
             )
@@ -64,12 +64,13 @@ def _is_busy_at(t_ns: Times, load: Channel) -> Mask:
 RULES = (
     Rule(
         "power-follows-load",
-        "While the processor is as busy as in most of the run, at most a tenth of the power "
-        "readings are like an idle machine's: less than a tenth of the way from the idle power "
-        "to the run's median.",
+        "While the processor is busy (at least 80 % of its median load in the run), at most a tenth"
+        " of the power readings are near the idle power: they exceed the idle power by less than a"
+        " tenth of the difference between it and the run's median power.",
         "Inserted idle readings, or a power trace from another time, lower the energy and do not"
         " follow the load.",
-        "check that the meter covers the board that trains, and that its clock is right; run again",
+        "check that the meter measures the board that trains, and that the meter's clock is right;"
+        " then run again",
         (OfBundle("power-follows-load", _under_load, severity=Severity.WARNING),),
     ),
 )

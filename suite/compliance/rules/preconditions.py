@@ -28,7 +28,7 @@ def _check_round_known(context: BundleContext) -> Violations:
             f"suite {' or '.join(context.round.suite_versions)}, which round {context.round.name}"
             " admits",
             f"suite {run.suite_version!r}",
-            fix="run again with that version",
+            fix="run again with a version of the suite that the round admits",
         )
 
 
@@ -39,8 +39,8 @@ def _open(context: BundleContext) -> Violations:
     if digest not in (*context.round.results, *context.round.examples):
         yield Violation(
             MANIFEST,
-            f"a result of round {context.round.name}, which closed on {context.round.closed} with"
-            f" {counted(len(context.round.results), 'result')}",
+            f"a bundle that round {context.round.name} lists: the round closed on"
+            f" {context.round.closed} with {counted(len(context.round.results), 'result')}",
             f"a bundle whose manifest has the SHA-256 {digest}",
         )
 
@@ -50,13 +50,14 @@ RULES = (
         RUN_COMPLETE,
         "The run finished and a manifest seals its bundle.",
         "An unfinished run can be read epoch by epoch, but cannot be compared.",
-        "run again; the other rules cannot be checked",
+        "run again: the other rules can be checked only on a finished run",
         (OfBundle(RUN_COMPLETE, _by_the_checker),),
     ),
     Rule(
         READABLE,
         "Every file of the bundle can be read in its format. The request in run.json follows a"
-        " contract that this version of the suite reads, and every value has its type.",
+        " contract that this version of the suite reads, and every value has the type that the"
+        " contract asks for.",
         "A file that cannot be read cannot be checked, and without the request there is nothing to"
         " compare the records with.",
         COPY_AGAIN,
@@ -73,8 +74,8 @@ RULES = (
     Rule(
         "round-open",
         "A closed round takes no further results: it lists the bundles that belong to it.",
-        "Rules that are made after a round bind the next one; no result can be moved back to "
-        "weaker rules.",
+        "Rules that are made after a round apply from the next round on; no result can be handed in"
+        " later under an earlier round's weaker rules.",
         "restore the bundle if it was edited; for a new result, run again: `suite run` makes"
         f" runs of round {current_round().name}",
         (OfBundle("round-open", _open),),

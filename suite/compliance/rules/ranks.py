@@ -79,7 +79,9 @@ def _agree(context: BundleContext) -> Violations:
                     if event is None
                     else (_difference(event.value, expected), event.line)
                 )
-                when = "before its last line" if epoch is AT_THE_END else f"after epoch {epoch}"
+                when = (
+                    "before this log's last line" if epoch is AT_THE_END else f"after epoch {epoch}"
+                )
                 yield Violation(
                     log_name(rank), f"the chain values of all ranks' logs {when}", observed, line
                 )
@@ -100,7 +102,7 @@ def _is_told(logged: object, expected: list[object], rank: int) -> bool:
 def _difference(logged: object, expected: list[object]) -> str:
     """Which ranks' chain values differ."""
     if isinstance(logged, str):
-        return f"{logged[:12]}…, which is not the SHA-256 of these values"
+        return f"{logged[:12]}…, which is not the SHA-256 of all these chain values"
     if not isinstance(logged, list) or len(logged) != len(expected):
         return f"not a list of {len(expected)} values"
     ranks = [
@@ -193,17 +195,17 @@ RULES = (
         "Every rank's log is complete, has events of that rank only, and contains the chain values"
         " of all ranks' logs, or their digest, after every epoch and at its end. Its epochs,"
         " steps, evaluations, accuracies and status equal those of rank 0.",
-        "An edited log of one node contradicts the logs of the others: all ranks have the same"
-        " weights and receive the same counts.",
+        "If one node's log is edited, it contradicts the other nodes' logs: all ranks have the same"
+        " weights, and receive the same number of correct samples.",
         COPY_AGAIN,
         (OfBundle("ranks-agree", _agree), OfBundle("ranks-results", _results)),
     ),
     Rule(
         "ranks-admitted",
-        "All ranks have the same sources, package versions, request, data and initial weights,"
-        " wherever they log their digests.",
-        "A node with other files trains another model, or on other labels, and nothing in its"
-        " times would show it.",
+        "If any rank logs digests of its sources, package versions, request, data and initial"
+        " weights, all ranks log the same digests.",
+        "A node with other files would train another model or use other labels, and its times would"
+        " not show that.",
         "put the same suite, environment and data on every node, then run again: `suite cluster"
         " doctor` names what differs",
         (OfBundle("ranks-admitted", _admitted),),
