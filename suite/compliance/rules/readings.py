@@ -70,10 +70,11 @@ def _in_run(context: BundleContext) -> Violations:
     around_ns, before_ns = (each / SECONDS_PER_NS for each in (AROUND_LOG_S, BEFORE_LOG_S))
     around = (log_ns[0] - around_ns, log_ns[1] + around_ns)
     before = (log_ns[0] - before_ns, log_ns[0])
-    where = "from ten minutes before the log to ten minutes after it"
+    where = "from ten minutes before the log's first event to ten minutes after its last event"
     for node in (node for node in context.nodes if node.is_on_clock):
         yield from _within(node.file, node.channels, around, where)
-        yield from _within(node.idle_file, node.idle, before, "in the hour before the log")
+        when = "in the hour before the log's first event"
+        yield from _within(node.idle_file, node.idle, before, when)
 
 
 def _within(name: str, table: "Channels", span: tuple[float, float], where: str) -> Violations:
@@ -87,12 +88,12 @@ def _within(name: str, table: "Channels", span: tuple[float, float], where: str)
                 first, first_ns = channel, int(t_ns[outside].min())
     if first is not None:
         away_s = (span[0] - first_ns if first_ns < span[0] else first_ns - span[1]) * SECONDS_PER_NS
-        when = f"{away_s:.1f} s {'before' if first_ns < span[0] else 'after'} that time"
+        when = f"{away_s:.1f} s {'before' if first_ns < span[0] else 'after'} it"
         yield Violation(
             name,
             f"readings {where}",
-            f"{count} of {len(table)} readings are outside, the first by {first.source}"
-            f" {first.name}, {when}",
+            f"{count} of {len(table)} readings are not from that time; the first, by {first.source}"
+            f" {first.name}, is {when}",
         )
 
 
@@ -110,8 +111,8 @@ def _end(context: BundleContext) -> Violations:
     if tail_s > most_s:
         yield Violation(
             node.file,
-            f"readings up to {most_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s plus the"
-            " time before run_start",
+            f"no reading later than {most_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s"
+            " plus the time from the first reading to run_start",
             f"{last} was read {tail_s:.1f} s after that event",
         )
 
@@ -142,7 +143,7 @@ def _order(context: BundleContext) -> Violations:
             place = late[0]
             yield Violation(
                 node.file,
-                f"readings of {channel.source} {channel.name} one after another",
+                f"every reading of {channel.source} {channel.name} later than the one before it",
                 f"reading {place + 2} at {t_ns[place + 1]} ns, the one before at {t_ns[place]} ns",
             )
 
@@ -154,7 +155,7 @@ def _rounded(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 node.file,
-                "times of readings to the nanosecond, as a clock gives them",
+                "times of readings in nanoseconds, as a clock gives them",
                 f"all {len(node.channels)} readings at whole tenths of a millisecond",
             )
 
@@ -175,7 +176,7 @@ def _apart(context: BundleContext) -> Violations:
             found = (_same_moments(*pair) for pair in zip(one, other, strict=True))
             same = next((count for count in found if count), None)
             if same is not None:
-                observed = f"the same {same} times between readings, to {ROUNDING_NS} ns"
+                observed = f"the same {same} intervals between readings (within {ROUNDING_NS} ns)"
                 yield Violation(
                     name, f"readings at moments that differ from those in {file}", observed
                 )
@@ -203,13 +204,13 @@ def _check_reading_counts(context: BundleContext) -> Violations:
             recorded = records.get(source, {}).get("readings", 0)
             present = sum(map(len, channels.of(source)))
             if recorded != present:
-                expected = f"{recorded!r} readings of {source}, the count in {node.meters_file}"
+                expected = f"{recorded!r} readings of {source}, as {node.meters_file} says"
                 yield Violation(node.file, expected, f"{present}")
         written = records.get("recorder", {}).get("readings")
         # a trace that was attached later is not the recorder's
         own = len(channels) - sum(map(len, channels.of(ATTACHED)))
         if written is not None and written != own:
-            expected = f"{written!r} readings in all, the recorder's count"
+            expected = f"{written!r} readings in all, the number that the recorder states"
             yield Violation(node.file, f"{expected} in {node.meters_file}", f"{own}")
 
 
@@ -219,8 +220,8 @@ def _available(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 "readings of available meters only",
-                f"{sum(map(len, channels))} readings of {name}, which {node.meters_file} says was"
-                " not available",
+                f"{sum(map(len, channels))} readings of {name}; {node.meters_file} says that this"
+                " meter was not available",
             )
 
 
@@ -328,7 +329,9 @@ def _gaps(context: BundleContext) -> Violations:
                 continue
             longest_s, after_s = _longest_gap_s(channels, window)
             if longest_s > max(GAP_PERIODS * period_s, MIN_GAP_S):
-                observed = f"none for {longest_s:.1f} s, from {after_s:.1f} s after run_start on"
+                observed = (
+                    f"no reading for {longest_s:.1f} s, beginning {after_s:.1f} s after run_start"
+                )
                 yield Violation(node.file, f"a reading of {name} every {period_s:g} s", observed)
 
 
@@ -346,15 +349,16 @@ def _longest_gap_s(channels: Sequence[Channel], window: Window) -> tuple[float, 
 RULES = (
     Rule(
         "readings-in-run",
-        "The meters' readings were taken within ten minutes of the log's time, those of the idle"
-        " machine in the hour before. The last reading follows the end of the log by at most five"
-        " seconds plus the time from the first reading to run_start. A table that another program"
-        " writes ends with the other readings, or at most two seconds later.",
-        "Readings from another run, or a longer one, prove nothing. The recorder stops when the"
-        " implementation has exited. Another program has its own clock: if that is wrong, the power"
-        " of another moment is counted.",
-        f"{READINGS_AS_READ}; set the clock of the machine that writes the table, or add the table"
-        " with `suite power attach`",
+        "All readings of the run lie between ten minutes before the log's first event and ten"
+        " minutes after its last event; those of the idle machine lie in the hour before the first"
+        " event. The last reading is later than the log's last event by at most five seconds plus"
+        " the time from the first reading to run_start. A table that another program wrote ends at"
+        " most two seconds after the other readings.",
+        "Readings from another run prove nothing. The recorder stops when the implementation has"
+        " exited, so later readings are from a longer run. Another program may have another clock;"
+        " if that clock is wrong, its power readings belong to other moments.",
+        f"{READINGS_AS_READ}; if another program writes a meter's table, set the clock of its"
+        " machine, or add the table with `suite power attach`",
         (
             OfBundle("readings-in-run", _in_run),
             OfBundle("readings-end", _end),
@@ -363,11 +367,12 @@ RULES = (
     ),
     Rule(
         "readings-in-order",
-        "The readings of a channel follow one another in time, no two at the same time. Not all "
-        "times are whole tenths of a millisecond, and no two nodes were read at the same moments "
-        "(equal to the nanosecond).",
-        "A meter reads one value at a time, by a clock of nanoseconds: inserted readings break the"
-        " order, and copied readings do not count as a second meter.",
+        "The readings of a channel follow one another in time, no two at the same time. Not all"
+        " times are whole tenths of a millisecond, and no two nodes have the same intervals between"
+        " readings (within two nanoseconds).",
+        "A meter reads one value at a time, with a clock that counts nanoseconds: inserted readings"
+        " break the order, and readings copied from another node are not a measurement of this"
+        " one.",
         READINGS_AS_READ,
         (
             OfBundle("readings-in-order", _order),
@@ -377,10 +382,10 @@ RULES = (
     ),
     Rule(
         "readings-counted",
-        "Each meter has as many readings as the recorder counted, and all meters together as many"
-        " as it wrote. Only available meters have readings. A meter has at most one reading or"
-        " failure a period.",
-        "The counts reveal readings that were left out or inserted: the recorder opens only"
+        "Each meter has as many readings as the recorder counted for it, and all meters together"
+        " have as many as the recorder wrote. Only available meters have readings. A meter has at"
+        " most one reading or failure per period.",
+        "The counts reveal readings that were left out or inserted. The recorder opens only"
         " available meters, and a failed call gives no reading.",
         READINGS_AS_READ,
         (
@@ -391,10 +396,11 @@ RULES = (
     ),
     Rule(
         "counters-never-fall",
-        "Counters of the processor, the disk and the network never fall. The peak memory of a"
-        " single process falls by a twentieth at most.",
-        "Counters start at the run's or the boot's start, and the kernel keeps the largest resident"
-        " set since the process began. A counter that falls was edited, or mixes two boots.",
+        "Counters of the processor, the disk and the network never fall. The peak memory of a run"
+        " with a single process falls by at most a twentieth.",
+        "Counters start when the run begins or the machine boots, and only rise; the kernel keeps"
+        " the largest resident set since the process began. Readings of a counter that falls were"
+        " edited, or are from two boots.",
         READINGS_AS_READ,
         (
             OfBundle("counters-never-fall", _rising),
@@ -406,7 +412,7 @@ RULES = (
         "Every reading is within the range of its unit, and a channel has one unit. Counts are"
         " whole numbers, and temperatures are between -60 and 150 degrees Celsius.",
         "No machine has a load of 140 %, the kernel counts events one by one, and silicon survives"
-        " no other temperatures.",
+        " no temperature outside this range.",
         READINGS_AS_READ,
         (
             OfBundle("readings-possible", _check_reading_values),
@@ -416,9 +422,11 @@ RULES = (
     ),
     Rule(
         "readings-gaps",
-        "No meter is silent for ten of its periods plus five seconds during the run.",
-        "Nothing is known about a gap; the coverage of the figures shows how large it is.",
-        "find out what delayed the meter",
+        "During the run, no meter goes without a reading for more than ten of its periods (or five"
+        " seconds, if that is longer).",
+        "What happened in a gap is unknown; the coverage beside each figure shows how much of the"
+        " run has readings.",
+        "find out what delayed the meter, then run again",
         (OfBundle("readings-gaps", _gaps, severity=Severity.WARNING),),
     ),
 )

@@ -63,8 +63,8 @@ def _scheduled(context: BundleContext) -> Violations:
         if counted.get(name, 0) != value:
             yield Violation(
                 "log.txt",
-                f"{name} = {value}: the schedule has {forwards} forward runs of"
-                f" {len(planned.blocks)} blocks, in each of {steps} steps",
+                f"{name} = {value}: each of the {steps} steps runs blocks forward {forwards} times"
+                f" in all; the model has {len(planned.blocks)} blocks",
                 f"{counted.get(name)!r}",
                 event.line,
             )
@@ -85,8 +85,8 @@ def _spilled(
         )
         yield Violation(
             RUN,
-            "spill_folder and planned_spill_bytes if the schedule spills blocks, and neither"
-            " otherwise",
+            "spill_folder and planned_spill_bytes if the schedule spills blocks; otherwise neither"
+            " of them",
             found[:200],
             fix=KEPT_AS_WRITTEN,
         )
@@ -100,7 +100,7 @@ def _spilled(
         yield Violation(
             "log.txt",
             f"spilled_bytes within {MAX_DEVIATION:.0%} of {expected:.0f}: the schedule writes"
-            f" {planned.planned_spill_bytes} bytes a step",
+            f" {planned.planned_spill_bytes} bytes per step",
             f"{spilled!r}",
             line,
         )
@@ -191,7 +191,7 @@ def _check_measured_peak(context: BundleContext) -> Violations:
     if abs(peak / planned.planned_bytes - 1) > MAX_DEVIATION:
         yield Violation(
             "log.txt",
-            f"within {MAX_DEVIATION:.0%} of {planned.planned_bytes} bytes, the planned peak",
+            f"a peak within {MAX_DEVIATION:.0%} of the planned {planned.planned_bytes} bytes",
             f"{peak:.0f} bytes ({peak / planned.planned_bytes - 1:+.1%})",
             event.line,
         )
@@ -205,20 +205,20 @@ def _first_number(peaks: Any) -> float | None:
 RULES = (
     Rule(
         "recomputation-followed",
-        "A run in a memory budget has a possible schedule of recomputation, and its log counts each"
-        " block's runs as the schedule says.",
+        "A run with a memory budget has a schedule of recomputation that can be carried out, and"
+        " its log counts as many runs of blocks as the schedule has.",
         "Recomputation changes no mathematics and is allowed in the closed division; the schedule"
-        " is part of the entry, so it must be the one that ran.",
+        " is part of the entry, so the run must have followed it.",
         TRAINING_LOOP,
         (OfBundle("recomputation-followed", _scheduled),),
     ),
     Rule(
         "memory-as-planned",
-        "The highest resident memory of a run in a memory budget is within the budget, and"
-        " within a tenth of the plan.",
-        "A memory budget claims that a board with this much memory can train the model; a plan "
-        "that is far off was made for another framework or another allocator.",
-        "measure the framework's own size with `suite memory framework`, then run again",
+        "The peak resident memory of a run with a memory budget is within the budget, and differs"
+        " from the planned peak by at most a tenth.",
+        "A memory budget claims that a board with this much memory can train the model; a plan that"
+        " is far from the measured peak was made for another framework or another allocator.",
+        "measure the framework's own memory with `suite memory framework`, then run again",
         (OfBundle("memory-as-planned", _check_measured_peak, severity=Severity.WARNING),),
     ),
 )

@@ -100,9 +100,9 @@ OF_ALL = (
     Rule(
         "record-sealed",
         "A folder with a record (a sweep, a matrix of studies, LINPACK, a stall analysis, a"
-        " replication, concurrent training and inference, a student and its teacher, counted steps,"
-        " a study of memory) has a manifest that seals the record, and the files or runs that the"
-        " record is about.",
+        " replication, concurrent training and inference, a student and its teacher, instruction"
+        " counts of training steps, a study of memory) has a manifest, which seals both the record"
+        " and the files or runs that the record is about.",
         "The manifest shows changed, lost, added and exchanged files.",
         "make the record again; records are never edited",
         (
@@ -120,9 +120,10 @@ OF_ALL = (
     ),
     Rule(
         "record-recomputes",
-        "Every figure in the record of such a folder (`record-sealed`) equals the value recomputed"
-        " from the runs and raw records beside it, to 1e-9 relative: means, a replication's"
-        " verdicts on its originals, latencies from the intended arrivals, labels and accuracies.",
+        "Every figure in the record of a folder (the kinds are in `record-sealed`) equals the value"
+        " recomputed from the runs and raw records in this folder, with a relative error of at most"
+        " 1e-9: means, a replication's verdicts on the original runs, latencies measured from the"
+        " intended arrivals, labels and accuracies.",
         "Every number can be traced to its raw records, so that anybody can recompute it.",
         "make the record again; records are never edited",
         (
@@ -142,10 +143,10 @@ OF_ALL = (
 OF_STALLS = (
     Rule(
         "stalls-sources",
-        "The cold run drops the page cache every epoch, the warm run reads without dropping it, and"
-        " the synthetic run reads nothing. They are three different runs.",
-        "A stall is the difference between these three runs; between other runs the difference"
-        " means nothing.",
+        "A stall analysis has three different runs: the cold run drops the page cache in every"
+        " epoch, the warm run reads without dropping it, and the synthetic run reads nothing.",
+        "Stalls are differences between the times of these three runs; differences between other"
+        " runs are not stalls.",
         STALLS.again,
         (OfFolder("stalls-sources", _sources),),
     ),
@@ -153,8 +154,9 @@ OF_STALLS = (
 OF_REPLICATIONS = (
     Rule(
         "replication-maker",
-        "The fresh runs of a replication were made for its organization, after the originals.",
-        "Runs that somebody else made, or that are older than the originals, repeat nothing.",
+        "The fresh runs of a replication were made for the organization that its record names, and"
+        " began after the original runs.",
+        "Runs that somebody else made, or that are older than the original runs, repeat nothing.",
         AGAIN,
         (OfFolder("replication-maker", _by_its_maker),),
     ),

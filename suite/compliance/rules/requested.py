@@ -89,7 +89,7 @@ def _span(context: BundleContext) -> Violations:
     say it."""
     kind = context.request.parallel.normalisation
     for rank, log in context.logs() if context.request.parallel.ranks > 1 else ():
-        why = f", the samples over which a rank normalises ({kind})"
+        why = f", the number of samples over which a rank normalises ({kind})"
         row = ExpectedField("model_bn_span", normalisation_span(context.request, rank), why)
         yield from logged_otherwise(log_name(rank), log, (row,), may_lack=kind == LOCAL)
 
@@ -98,7 +98,7 @@ def _processor(context: BundleContext) -> Violations:
     """Check threads and accelerator: request, log, and what the device has."""
     request, log, device = context.request, context.log, context.device
     if isinstance(log.value("framework_threads"), int):
-        fix = "run again with --threads, and let the implementation use that number"
+        fix = "run again with --threads, and let the implementation use that number of threads"
         row = ExpectedField("framework_threads", request.threads, AS_REQUESTED, fix)
         yield from logged_otherwise("log.txt", log, (row,))
     row = ExpectedField("accelerator", request.accelerator, AS_REQUESTED)
@@ -121,16 +121,19 @@ def _build(context: BundleContext) -> Violations:
         return
     for name, version in libraries.items():
         if name in own.packages and str(version).endswith(CPU_BUILD):
-            expected = "a build of the framework that can use a GPU (suite env create)"
+            expected = (
+                "a build of the framework that can use a GPU (`suite env create` installs it)"
+            )
             yield Violation(SYSTEM, expected, f"{name} {version}")
 
 
 RULES = (
     Rule(
         "log-agrees",
-        "Every rank's log repeats the requested workload, division, data, seed, sizes and "
-        "hyperparameters, with rank 0's framework version and number of parameters; its learning "
-        "rates follow the requested schedule, and it normalises over the requested samples.",
+        "Every rank's log states the requested workload, division, data, seed, sizes and"
+        " hyperparameters, and rank 0's framework version and number of parameters. Every rank's"
+        " learning rates follow the requested schedule, and every rank normalises over the"
+        " requested number of samples.",
         "The run that was made must be the run that was requested, on every rank: another "
         "schedule trains at other rates, and batch normalisation over more samples converges "
         "differently.",
@@ -146,11 +149,11 @@ RULES = (
         "processor-agrees",
         "The log has the requested number of threads and the requested accelerator; the device"
         " has that accelerator, and the framework is a build that can use it.",
-        "A run with one thread is a different result from one with many, and a run on the "
-        "processor from one on the GPU. A package whose version ends with +cpu was built without "
-        "CUDA.",
-        "run with the --threads and the --accelerator that the machine has and the framework can"
-        " use, and hand in the files as the run wrote them",
+        "Runs with different numbers of threads are different results, and so are runs on the"
+        " processor and runs on the GPU. A package whose version ends with +cpu was built without"
+        " CUDA.",
+        "give --threads and --accelerator values that the machine has and the framework can use,"
+        " run again, and hand in the files as the run wrote them",
         (
             OfBundle("processor-agrees", _processor),
             OfBundle("accelerator-build", _build),
