@@ -431,7 +431,7 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "another model, by the reviewer's probe": (
         lambda place: place.review(different_model),
         None,
-        "lenet/pytorch to have the workload's model, by the probe of lab expected",
+        "lenet/pytorch to compute the workload's model, by the probe that lab made expected",
     ),
     "a reviewer with the submitter's name in capitals": (known_as("Acme"), SELF, STRANGER),
     "a review of an earlier round": (

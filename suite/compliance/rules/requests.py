@@ -122,7 +122,7 @@ def _synchronisable(context: RequestContext) -> Violations:
             workload.model,
         ),
         (
-            "parallel.collective = mpi, which weights each rank by its samples",
+            "parallel.collective = mpi, which weights each rank by its number of samples",
             parallel.collective == "mpi",
             parallel.collective,
         ),
@@ -145,11 +145,12 @@ def _share(context: RequestContext) -> Violations:
     ):
         yield Violation(
             context.file,
-            f"a mini-batch of {MIN_SAMPLES_PER_RANK} samples or more for each of {parallel.ranks}"
-            f" ranks: {context.workload.name} normalises over them",
+            f"at least {MIN_SAMPLES_PER_RANK} samples of every mini-batch on each of"
+            f" {parallel.ranks} ranks, because {context.workload.name} normalises over each rank's"
+            " own samples",
             f"{share} samples ({request.global_batch_size} in all)",
-            fix=f"use --batch-size {MIN_SAMPLES_PER_RANK * parallel.ranks} or more, fewer ranks or"
-            f" --normalisation synchronised{OPEN_INSTEAD}",
+            fix=f"use a --batch-size of at least {MIN_SAMPLES_PER_RANK * parallel.ranks}, fewer"
+            f" ranks, or --normalisation synchronised{OPEN_INSTEAD}",
         )
 
 
@@ -157,8 +158,8 @@ RULES = (
     Rule(
         "data-read",
         "A run reads its data set from storage and does not drop the page cache during training.",
-        "Batches generated in memory and a cache dropped every epoch belong to stall analysis; "
-        "they are not results.",
+        "Runs with batches generated in memory, or with a page cache dropped every epoch, belong to"
+        " stall analysis and are not results.",
         "run without --stall-analysis",
         (
             OfRequest(
@@ -185,7 +186,7 @@ RULES = (
         "A closed run has the workload's model, epochs, evaluation interval, target, optimizer,"
         " schedule, initial weights and preprocessing.",
         "The closed division compares devices: only what the workload lists as tunable may be"
-        " tuned, or two devices would run different mathematics.",
+        " tuned; otherwise two devices would run different mathematics.",
         f"train what the workload defines{OPEN_INSTEAD}",
         (
             OfRequest(
@@ -213,19 +214,19 @@ RULES = (
     Rule(
         "closed-framework",
         "A closed run may not use an implementation that is declared for the open division only.",
-        "A variant may change what the workload defines. Another precision needs no variant: the"
-        " closed division has a column for those that the rulebook admits.",
+        "Such an implementation may change what the workload defines. Another precision does not"
+        " need one: the closed division has a column for every precision that the rulebook admits.",
         "use another --framework, or run in the open division",
         (OfRequest("closed-arithmetic", _framework, CLOSED),),
     ),
     Rule(
         "closed-gradients",
-        "A closed run updates its parameters after every mini-batch, by the exact sum of its"
-        " ranks' gradients. The suite's all-reduce over MPI or the framework's own computes the"
-        " sum, with no rounding on the wire.",
-        "An exact sum is the same mathematics in every library. Rounding gradients for the wire "
-        "halves the time of sending and changes convergence; accumulating gradients equals a "
-        "larger batch with fewer exchanges.",
+        "A closed run updates its parameters after every mini-batch, by the exact sum of its ranks'"
+        " gradients. The suite's all-reduce over MPI, or the framework's own all-reduce, computes"
+        " this sum, and gradients are sent without rounding.",
+        "An exact sum is the same mathematics in every library. Rounding gradients before they are"
+        " sent halves the sending time and changes convergence; accumulating gradients amounts to a"
+        " larger batch with fewer exchanges.",
         f"leave --collective, --wire and --accumulate out{OPEN_INSTEAD}",
         (
             OfRequest("closed-collective", _collective, CLOSED),
@@ -239,12 +240,12 @@ RULES = (
     ),
     Rule(
         "closed-normalisation",
-        "In a closed run whose ranks normalise batches separately, each rank has"
-        f" {MIN_SAMPLES_PER_RANK} samples of a mini-batch or more. Synchronised batch normalisation"
+        "In a closed run whose ranks normalise batches separately, each rank has at least"
+        f" {MIN_SAMPLES_PER_RANK} samples of every mini-batch. Synchronised batch normalisation"
         " needs several ranks, a model with batch normalisation, and the suite's all-reduce.",
-        "Statistics over fewer samples make another model, which converges worse and to which "
-        "the reference points do not apply. A framework's own all-reduce weights ranks "
-        "differently.",
+        "With statistics over fewer samples the model converges worse, and the reference points do"
+        " not apply to it. A framework's own all-reduce weights ranks differently from the"
+        " suite's.",
         f"leave --normalisation out, or use larger mini-batches or fewer ranks{OPEN_INSTEAD}",
         (
             OfRequest("normalisation-synchronisable", _synchronisable, CLOSED),

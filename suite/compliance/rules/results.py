@@ -7,6 +7,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import numbers_text, seconds_text
+from suite.files.counted import counted
 
 ORDER = 70  # after the records that results follow from
 
@@ -21,7 +22,10 @@ def _accuracy(context: BundleContext) -> Violations:
             or event.value != correct / samples
         ):
             observed = f"{event.value!r} with {correct!r} correct"
-            fix = "run again with an implementation that logs accuracy and count"
+            fix = (
+                "run again with an implementation that logs every accuracy with its number of"
+                " correct samples"
+            )
             yield Violation(
                 "log.txt",
                 f"an accuracy of correct / {samples} in epoch {event.epoch}",
@@ -40,11 +44,11 @@ def _target(context: BundleContext) -> Violations:
             "no evaluation"
             if best_of is None
             else (
-                f"{best_of.value:.4f} at best, in epoch {best_of.epoch} of {len(evaluated)}"
-                " evaluated"
+                f"{best_of.value:.4f} at best, in epoch {best_of.epoch}, after"
+                f" {counted(len(evaluated), 'evaluation')}"
             )
         )
-        yield Violation("log.txt", f"an accuracy of {target} or more", best)
+        yield Violation("log.txt", f"an accuracy of at least {target}", best)
 
 
 def _missed(context: BundleContext) -> Violations:
@@ -58,11 +62,11 @@ def _missed(context: BundleContext) -> Violations:
         limits = load_scoring().missed
         yield Violation(
             "log.txt",
-            f"an accuracy of {target} or more, for a time to target",
+            f"an accuracy of at least {target}: only then does the run have a time to target",
             f"{max(values):.4f}",
-            fix="keep the run: a missed target counts; an entry planned with"
-            f" {limits.min_planned_runs} runs or more is ranked if {limits.min_share_reached:.0%}"
-            " of them reach the target",
+            fix="keep the run: it is valid, and counts as a run that missed the target; an entry"
+            f" with at least {limits.min_planned_runs} planned runs is ranked if at least"
+            f" {limits.min_share_reached:.0%} of them reach the target",
         )
 
 
@@ -129,8 +133,8 @@ def _filled(context: BundleContext) -> Violations:
         worst, (share, parts_s, whole_s) = min(shares.items(), key=lambda item: item[1])
         yield Violation(
             STEPS,
-            f"fetch, copy, compute and communication to take {MIN_FILLED_SHARE:.0%} of every epoch"
-            " or more",
+            f"fetch, copy, compute and communication to take at least {MIN_FILLED_SHARE:.0%} of"
+            " every epoch",
             f"less in the epochs {numbers_text(shares)} of {len(stops)}, least in epoch {worst}:"
             f" {seconds_text(parts_s)} of {seconds_text(whole_s)} ({share:.0%})",
         )
@@ -142,16 +146,18 @@ RULES = (
         "Every logged accuracy is the logged number of correct samples divided by the size of"
         " the evaluation set.",
         "This reveals rounded and invented accuracies.",
-        "run again with an implementation that logs accuracy and count",
+        "run again with an implementation that logs every accuracy with its number of correct"
+        " samples",
         (OfBundle("accuracy-counts", _accuracy),),
     ),
     Rule(
         "target-accuracy",
-        "A closed run reaches the workload's target accuracy; one that trained all its epochs"
-        " without reaching it is valid, and counts as missed.",
-        "The closed division compares time to target. Leaving out runs that miss it would make a "
-        "lucky recipe look reliable.",
-        "keep the run: a missed target counts; or tune within the workload's ranges",
+        "A closed run reaches the workload's target accuracy; a run that trained all its epochs"
+        " without reaching the target is valid, and counts as a run that missed it.",
+        "The closed division compares time to target. Leaving out runs that miss the target would"
+        " make a lucky recipe look reliable.",
+        "keep the run: it is valid, and counts as a run that missed the target; or tune within the"
+        " workload's ranges",
         (
             OfBundle("target-reached", _target, CLOSED),
             OfBundle("target-missed", _missed, CLOSED, Severity.WARNING),
@@ -161,7 +167,8 @@ RULES = (
         "ends-as-asked",
         "A run ends with the evaluation that reaches the target, else with its last epoch or"
         " its step limit. Its status is success if an evaluation reached the target, else aborted.",
-        "A run with a raised accuracy would have ended earlier, one with a lowered accuracy later.",
+        "If somebody raised an accuracy afterwards, the run should have ended earlier; if somebody"
+        " lowered it, later.",
         TRAINING_LOOP,
         (
             OfBundle("ends-as-asked", _ends_as_requested),
@@ -170,8 +177,9 @@ RULES = (
     ),
     Rule(
         "epoch-filled",
-        "Fetch, copy, compute and communication take nine tenths of an epoch or more.",
-        "A larger remainder is unexplained overhead, or a sign that the parts were made smaller.",
+        "Fetch, copy, compute and communication take at least nine tenths of an epoch.",
+        "If more time remains, it is unexplained overhead, or somebody lowered the times of these"
+        " parts.",
         "find out what took the remaining time (other programs, swapping, logging)",
         (OfBundle("epoch-filled", _filled, needs_split=True),),
     ),

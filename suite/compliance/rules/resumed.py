@@ -15,7 +15,9 @@ RESTORED, OPTION = "state_restored", "--resume"
 def _check_not_resumed(context: BundleContext) -> Violations:
     if context.run.resumed is not None:
         yield Violation(
-            RUN, "a run that does not continue another one (resumed)", "a record of the earlier run"
+            RUN,
+            "a run that does not continue another one (key `resumed`)",
+            "a record of the earlier run",
         )
 
 
@@ -24,7 +26,7 @@ def _agrees(context: BundleContext) -> Violations:
     try:
         resumed = read_resumption(context.run.resumed)
     except ValueError as error:
-        yield Violation(RUN, "the record of a resumed run, or none (resumed)", f"it {error}")
+        yield Violation(RUN, "the record of a resumed run, or none (key `resumed`)", f"it {error}")
         return
     yield from _restored(context, resumed)
     if resumed is None:
@@ -42,7 +44,7 @@ def _agrees(context: BundleContext) -> Violations:
             f"{resumed.ranks} ranks on {resumed.nodes} nodes",
         ),
         (
-            "an earlier run with another id",
+            "an earlier run whose id is not this run's",
             resumed.run_id != context.run.run_id,
             resumed.run_id[:100],
         ),
@@ -54,7 +56,7 @@ def _agrees(context: BundleContext) -> Violations:
         ),
     ):
         if not is_so:
-            yield Violation(RUN, f"{expected} (resumed)", observed)
+            yield Violation(RUN, f"{expected} (key `resumed`)", observed)
     yield from _times(context, resumed)
 
 
@@ -66,7 +68,7 @@ def _restored(context: BundleContext, resumed: Resumption | None) -> Violations:
         if resumed is None and event is not None:
             yield Violation(
                 log_name(rank),
-                "a record in run.json of the run whose state was restored",
+                "a record, in run.json, of the run whose state was restored",
                 "none",
                 event.line,
             )
@@ -75,7 +77,7 @@ def _restored(context: BundleContext, resumed: Resumption | None) -> Violations:
         ):
             yield Violation(
                 log_name(rank),
-                f"{RESTORED} of epoch {resumed.epoch} with the digests of {RUN}",
+                f"{RESTORED} of epoch {resumed.epoch} with the digests that {RUN} states",
                 "no such event" if event is None else f"epoch {event.epoch}, {event.value!r}"[:200],
                 None if event is None else event.line,
             )
@@ -91,16 +93,16 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
     if before_s < 0 or trained_s < 0 or start.time_ms < resumed.ended_time_ms:
         yield Violation(
             RUN,
-            "an earlier run that began and ended before this run's run_start (resumed)",
-            f"it began {before_s:.1f} counted seconds before run_start, and lasted {trained_s:.1f}"
-            " s until its last event",
+            "an earlier run that began and ended before this run's run_start (key `resumed`)",
+            f"it began {before_s:.1f} s before run_start (uncounted time subtracted), and its last"
+            f" event came {trained_s:.1f} s after it began",
         )
     most_s = _most_uncounted_s(resumed, before_s + resumed.uncounted_s)
     if resumed.uncounted_s > most_s:
         yield Violation(
             RUN,
-            f"at most {most_s:.1f} s of uncounted time in the earlier runs, by"
-            " rules/uncounted.toml (resumed.uncounted_s)",
+            f"at most {most_s:.1f} s of uncounted time in the earlier runs, the limit in"
+            " rules/uncounted.toml (key `resumed.uncounted_s`)",
             f"{resumed.uncounted_s:.1f} s",
         )
 
@@ -124,17 +126,17 @@ RULES = (
         "closed-resumed",
         "A closed run does not continue another run: it trains from its initial weights to its "
         "end.",
-        "Part of a resumed run is in another bundle: the energy and the disturbances of its first"
-        " epochs, and the time between the runs.",
+        "The bundle of a resumed run lacks the energy and the disturbances of the first epochs and"
+        " of the time between the runs.",
         "train from the initial weights to the end, or run in the open division",
         (OfBundle("closed-resumed", _check_not_resumed, CLOSED),),
     ),
     Rule(
         "resumed-agrees",
-        "A resumed run records the run that it continues: its ranks and nodes, why and when it"
-        " ended, when it began, and the digests of the state, which every rank logged as restored."
-        " Its time to the target counts from the first run's run_start, lost time included. The"
-        " limits of uncounted time apply to the earlier runs, too.",
+        "A resumed run records, of the run that it continues, the numbers of ranks and nodes, when"
+        " it began, when and why it ended, and the digests of the state that every rank logged as"
+        " restored. The time to the target counts from the first run's run_start and includes the"
+        " lost time. The limits of uncounted time apply to the earlier runs, too.",
         "A run that continues after a node was lost took longer than its own log says, and began "
         "on other machines.",
         "hand in run.json and the logs as `suite run --resume` wrote them",

@@ -63,7 +63,9 @@ def _review(
     trained = {"/".join(run.folder.trained) for run in context.runs if not run.is_withdrawn}
     for model in sorted(trained & review.models.keys()):
         if signed.by is not None and review.models[model].is_equivalent is False:
-            expected = f"{model} to have the workload's model, by the probe of {signed.by}"
+            expected = (
+                f"{model} to compute the workload's model, by the probe that {signed.by} made"
+            )
             yield Violation(name, expected, "another model", fix=ANSWER)
     for run, record in _drawn_runs(review, context):
         yield from _reviewed_run(name, signed.by, review, run, record)
@@ -81,8 +83,8 @@ def _reviewed_run(
     if audit.state is not None and not review.is_from_drawn_state(record):
         yield Violation(
             name,
-            f"a state of {run.name} drawn with the reviewer's value",
-            "a state drawn with another value",
+            f"a state of {run.name} that was chosen with the reviewer's random value",
+            "a state that was chosen with another value",
         )
     try:
         differences = list(audit_differences(audit, run))
@@ -125,8 +127,8 @@ def _makers(context: SubmissionContext) -> Violations:
                 review.file.relative_to(context.path).as_posix(),
                 f"a review signed with a key in {allowed_signers().name}",
                 review.maker.reason or "another key",
-                fix=f"add the reviewer's key to {allowed_signers().name} in a pull request of its"
-                " own",
+                fix=f"add the reviewer's key to {allowed_signers().name} in a separate pull"
+                " request",
             )
 
 
@@ -154,12 +156,12 @@ RULES = (
     Rule(
         RECORDS,
         f"A record in {REVIEWS}/ is signed by the organization that it names, whose key is in"
-        f" submissions/{allowed_signers().name}. Its epochs were drawn after the runs began. The"
-        " record belongs to this submission, matches the runs' records and the rulebook's"
-        " tolerances, and contradicts neither runs nor model.",
-        "Anybody can compute the first losses by training ten steps. What counts is an epoch "
-        "that nobody knew when the runs were handed in, replayed by somebody who signs for it. "
-        "The leaderboard says who audited a run only where readers can verify who it was.",
+        f" submissions/{allowed_signers().name}. The epochs to replay were chosen at random after"
+        " the runs began. The record belongs to this submission, matches the runs' records and the"
+        " rulebook's tolerances, and contradicts neither runs nor model.",
+        "Anybody can compute the first losses by training ten steps. A replay proves more if nobody"
+        " could foresee its epoch when the runs were handed in, and if somebody signs for it. The"
+        " leaderboard says who audited a run only if readers can verify the signature.",
         "let the reviewer run `suite review` again, and commit the record and its signature",
         (
             OfSubmission(RECORDS, _reviews),

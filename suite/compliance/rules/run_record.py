@@ -364,10 +364,11 @@ def _usual(context: BundleContext) -> Iterator[tuple[str, ExpectedField]]:
 RULES = (
     Rule(
         "command-agrees",
-        "The recorded command starts a run, with options that `suite run` has. Every option has"
-        " the value that the request has; without --prefetch, --workers, --steps, --precision,"
-        " --normalisation, --wire, --accumulate and --timing the request has the suite's defaults."
-        " The command leaves out the same meters as the meters' records say.",
+        "The recorded command starts a run, with options that `suite run` has. Every option has the"
+        " same value as in the request; where --prefetch, --workers, --steps, --precision,"
+        " --normalisation, --wire, --accumulate or --timing is not given, the request has the"
+        " suite's default. The command leaves out exactly those meters whose records say that it"
+        " did.",
         "The harness makes the request from the command. If one of them is changed afterwards, "
         "they contradict each other.",
         KEEP,
@@ -375,18 +376,19 @@ RULES = (
     ),
     Rule(
         "run-record",
-        "run.json is the record of this run: a successful exit, a start that fits the log, and an"
-        " id that names its workload, its framework and its time.",
-        "Logs and records of different runs do not belong in one bundle. The harness makes the id"
-        " right before the run.",
-        f"{KEEP}; if the clock was set meanwhile, wait until NTP has set it, then run again",
+        "run.json is the record of this run: the exit was successful, the start fits the log, and"
+        " the id names the run's workload, framework and time.",
+        "Logs and records of different runs do not belong in one bundle. The harness makes the"
+        " run's id right before the run.",
+        f"{KEEP}; if the machine's clock was set during the run, wait until NTP has set the clock,"
+        " then run again",
         (OfBundle("run-record", _record), OfBundle("run-id", _run_id)),
     ),
     Rule(
         "no-findings-allowed",
         "A closed run was made without --allow-invalid.",
-        "`suite run` asks for --allow-invalid where a run cannot comply, and says so before it"
-        " starts.",
+        "If a run cannot comply, `suite run` says so before the run starts, and starts it only with"
+        " --allow-invalid.",
         "run without --allow-invalid, or in the open division",
         (OfBundle("no-findings-allowed", _allowed),),
     ),
