@@ -85,9 +85,8 @@ def _of_round(judged_by: Round, place: str, runs: Sequence[SubmittedRun], used: 
             "an entry that was locked before the nonce was given out"
             f" ({counted(len(judged_by.locked), 'locked digest')})",
             f"entry {entry}",
-            fix="submit the implementation and the configuration that were locked, or wait for the"
-            " next"
-            " round (`suite nonce lock`)",
+            fix="submit the implementation and the configuration that were locked, or lock these"
+            " for the next round (`suite nonce lock`)",
         )
 
 
@@ -136,8 +135,8 @@ RULES = (
         " configuration and run number. The runs of its entry share nonce, implementation and"
         " configuration, and are numbered without gaps. A closed entry uses the round's nonce, if"
         " the round has one, and was locked before the nonce was given out.",
-        "Nobody can choose such a seed. A submitter who chooses the nonce or the configuration"
-        " afterwards, or leaves out a number, chooses the seeds.",
+        "Nobody can choose such a seed, unless a submitter chooses the nonce or the configuration"
+        " afterwards, or leaves out the run of an unwelcome number.",
         "run again with --nonce and the entry's next --run-number; the harness computes the seed",
         (OfBundle("seed-of-nonce", _seed), OfSubmission("submission-nonce", _nonces)),
     ),

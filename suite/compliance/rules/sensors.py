@@ -39,7 +39,10 @@ def _others(context: BundleContext) -> Violations:
 
 def _violation(context: BundleContext, node: NodeContext, meter: str) -> Violation:
     reason = node.meter_records.get(meter, {}).get("reason") or "no reading"
-    what = f"readings of {meter}, which a {context.request.platform} with its vendor's kernel has"
+    what = (
+        f"readings of {meter}, which every {context.request.platform} with the vendor's kernel"
+        " offers"
+    )
     return Violation(node.meters_file, what, f"{str(reason)[:200]}, on {node.system.get('kernel')}")
 
 
@@ -51,7 +54,7 @@ RULES = (
         "reported as a note.",
         "The vendor's kernel always offers these sensors to every user. Without them, nothing"
         " shows that the run was made on this board, or whether heat slowed it down.",
-        "run outside of a container, and let the user of the run read /sys",
+        "run outside of a container, and give the user that runs the suite read access to /sys",
         (
             OfBundle("board-sensors", _stock),
             OfBundle(SENSORS_ELSEWHERE, _others, severity=Severity.NOTE),

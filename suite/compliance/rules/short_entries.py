@@ -42,7 +42,8 @@ def _needed(context: BundleContext) -> Violations:
     if whole_s < min_whole_s:
         yield Violation(
             "log.txt",
-            f"the whole schedule: --short is for schedules of {min_whole_s / 3600:g} h or more",
+            "training for the whole schedule: --short is for schedules that take at least"
+            f" {min_whole_s / 3600:g} h",
             f"{counted(epochs, 'epoch')}; all {request.epochs} would take {whole_s / 3600:.2g} h",
             fix="run again without --short",
         )
@@ -51,12 +52,11 @@ def _needed(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "short-entry",
-        "A closed run may stop before its target after four whole epochs or more of the"
-        " workload's schedule (`--short`), where the whole schedule takes a day or more on the"
-        " device.",
+        "A closed run may stop before its target (`--short`), after at least four whole epochs of"
+        " the workload's schedule, if the whole schedule takes at least a day on the device.",
         "Otherwise a board that needs days for one training could never be ranked. The entry's"
         " epochs and evaluations are measured. The reference's runs say how many epochs a training"
-        " needs, and the entry's losses must match theirs.",
+        " needs, and the entry's losses must match the losses of those runs.",
         "give a number of epochs with --short, or train the whole schedule",
         (
             OfRequest("short-length", _length, CLOSED),

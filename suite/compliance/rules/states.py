@@ -41,7 +41,8 @@ def _digests(context: BundleContext) -> Violations:
                 )
                 yield Violation(
                     log_name(rank),
-                    f"one event state_digests of epoch {epoch}: SHA-256 of {', '.join(KINDS)}",
+                    f"one event state_digests of epoch {epoch}, with one SHA-256 for each of"
+                    f" {', '.join(KINDS)}",
                     observed,
                     line,
                 )
@@ -52,7 +53,8 @@ def _digests(context: BundleContext) -> Violations:
                 if found != wanted:
                     yield Violation(
                         log_name(rank),
-                        f"the {kind} digest of epoch {epoch} as on the other ranks, {wanted[:16]}…",
+                        f"{wanted[:16]}…, the {kind} digest that other ranks logged for epoch"
+                        f" {epoch}",
                         f"{found[:16]}…",
                         events[0].line,
                     )
@@ -91,11 +93,14 @@ def _shared_digests(log: Log, rank: int, has_statistics: bool) -> Violations:
             expected = (
                 f"a statistic digest other than {name}"
                 if has_statistics
-                else f"the statistic digest {name}: the model normalises nothing"
+                else (
+                    f"the statistic digest {name}, because the model has no normalisation"
+                    " statistics"
+                )
             )
             yield Violation(
                 log_name(rank),
-                f"{expected}, after epoch {event.epoch}",
+                f"after epoch {event.epoch}, {expected}",
                 f"{statistics[:16]}…",
                 event.line,
             )
@@ -114,9 +119,9 @@ RULES = (
     Rule(
         "state-digests",
         "Every rank of a closed run logs digests of parameters, velocities and statistics after"
-        " every epoch. Wherever they are logged, they are equal on all ranks. Those of parameters"
-        " and velocities are new after every epoch and different from each other. A model without"
-        " statistics logs the SHA-256 of no bytes for them.",
+        " every epoch. If digests are logged, all ranks log the same ones. The digests of"
+        " parameters and of velocities are new after every epoch, and differ from each other. For a"
+        " model without statistics, the statistic digest is the SHA-256 of no bytes.",
         "The digests fix every epoch's training state before anybody knows which epoch an audit"
         " will ask for.",
         FIX,

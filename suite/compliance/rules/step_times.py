@@ -90,9 +90,9 @@ def _whole_ns(context: BundleContext) -> Violations:
         if len(bad):
             yield Violation(
                 STEPS,
-                "parts of whole nanoseconds, as the clock counts them",
-                f"{between[bad[0]]:.3f} ns off in step {steps.step[bad[0]]} of rank {rank};"
-                f" {counted(len(bad), 'such step')}",
+                "step parts that last whole nanoseconds, as the clock counts them",
+                f"{between[bad[0]]:.3f} ns from a whole number in step {steps.step[bad[0]]} of rank"
+                f" {rank}; {counted(len(bad), 'such step')}",
             )
 
 
@@ -164,8 +164,8 @@ def _pairs(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 "different times in every epoch and rank",
-                f"{count} steps with the same times of computing and fetching, to the nanosecond,"
-                f" in {names}",
+                f"{count} steps with the same compute time and the same fetch time, to the"
+                f" nanosecond, in {names}",
             )
             return
 
@@ -200,8 +200,8 @@ def _halves_own(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 "different times in every part of a run",
-                f"{shared[first, second]:.0f} equal times of computing, to the nanosecond, in"
-                f" {names} of rank {rank}; {likely[first, second]:.0f} expected by chance",
+                f"{shared[first, second]:.0f} pairs of equal compute times, to the nanosecond,"
+                f" between {names} of rank {rank}; {likely[first, second]:.0f} expected by chance",
             )
 
 
@@ -242,12 +242,14 @@ RULES = (
     Rule(
         "step-times-scatter",
         "The same step time, to the nanosecond, occurs in at most ten steps of a rank, plus twenty"
-        " times the number that the spread of its times, or the other times within two"
-        " microseconds, make likely. The parts that the suite's own loop timed are whole"
-        " nanoseconds, within a thousandth.",
-        "Interrupts, caches and clocks make every step differ: means, limits and rounded times put"
-        " one value into many steps. The parts are differences of a clock that counts nanoseconds;"
-        " scaled times are not whole nanoseconds.",
+        " times the number expected by chance. That number follows from the spread of the rank's"
+        " step times, or from the other step times within two microseconds of this one. The parts"
+        " of a step that the suite's own loop timed last whole nanoseconds, within a thousandth of"
+        " a nanosecond.",
+        "Interrupts, caches and clocks make every step's time different; if somebody averages,"
+        " limits or rounds the times, many steps get the same time. A part is the difference"
+        " between two times of a clock that counts nanoseconds; if somebody scales parts, they are"
+        " no longer whole nanoseconds.",
         TRAINING_LOOP,
         (
             OfBundle("step-times-scatter", _scatter, needs_split=True),
@@ -257,14 +259,14 @@ RULES = (
     Rule(
         "step-times-own",
         "Every epoch and rank has its own step times. No two epochs of a rank have step times that"
-        " rise and fall together. Two epochs or ranks have equal computing and fetching times in"
-        " fewer than 20 steps, or in less than a tenth of their steps. Two halves of epochs have"
-        " at most 30 compute times in common (to the nanosecond), plus six times the number that"
+        " rise and fall together. Two epochs or ranks have the same compute and fetch times in"
+        " fewer than 20 steps, or in at most a tenth of their steps. Two halves of epochs have at"
+        " most 30 pairs of equal compute times (to the nanosecond), plus six times the number that"
         " repetitions within the halves predict.",
-        "Disturbances of a step come by chance: the changes from step to step of two epochs do not"
-        " correlate (at most 0.24 in real runs, and the limit is 0.9; a drift within every epoch"
-        " does not count), and times do not recur to the nanosecond. If they do, one epoch is a"
-        " copy of the other.",
+        "Disturbances of steps come by chance. So the changes from step to step in one epoch do not"
+        " correlate with those in another (real runs: at most 0.24; limit: 0.9; a drift within"
+        " every epoch does not matter), and no epoch repeats the times of another to the"
+        " nanosecond. If changes correlate or times repeat, one epoch is a copy of the other.",
         TRAINING_LOOP,
         (
             OfBundle("step-times-own", _check_repeated_courses, needs_split=True),

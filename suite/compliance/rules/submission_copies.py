@@ -19,6 +19,14 @@ MIN_SHARED_ROWS = 2
 """Places of the sample at which two runs have the same power, memory or losses: eleven in a row.
 For a power sensor with ten values of equal chance, 4e-8 a pair of runs of an hour."""
 
+SHARED = {
+    "run_id": "a run id",
+    "times": "times between its first steps",
+    "readings": "times between its first readings",
+    "moment_of_digests": "a time at which its data was hashed",
+    "losses": "first losses",
+}
+
 
 def _duplicates(context: SubmissionContext) -> Violations:
     yield from _same(
@@ -54,8 +62,8 @@ def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Violati
             )
             yield Violation(
                 run.name,
-                f"{name.replace('_', ' ')} that no other run has",
-                f"those of {where}",
+                f"{SHARED[name]} that no other run has",
+                f"the same as in {where}",
                 fix=fix,
             )
 
@@ -106,8 +114,8 @@ def _shared_readings(context: SubmissionContext, what: str) -> Violations:
                 yield Violation(
                     run.name,
                     f"{what} readings that no other run has",
-                    f"{POWER_LENGTH} readings in a row of {other.full_name}, {_order(other, run)},"
-                    f" at {shared} of {len(sample)} compared places",
+                    f"at {shared} of {len(sample)} compared places, {POWER_LENGTH} readings in a"
+                    f" row are those of {other.full_name}, {_order(other, run)}",
                     fix="hand in the readings as they were recorded, or run again",
                 )
                 break
@@ -127,8 +135,8 @@ def _seed_losses(context: SubmissionContext) -> Violations:
                 observed = f"those of {_seed_and_name(other)}"
                 if not has_first:
                     observed += (
-                        f", {POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} compared"
-                        " places"
+                        f" ({POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} compared"
+                        " places)"
                     )
                 yield Violation(run.name, f"{what} of seed {run.request.get('seed')!r}", observed)
                 break
@@ -181,7 +189,7 @@ def _overlaps(context: SubmissionContext) -> Violations:
                         run.name,
                         "a machine that makes one run at a time",
                         f"{what} and {other.full_name} overlap by {shared_ns * SECONDS_PER_NS:.1f}"
-                        f" s in the boot {run.boot[:40]}",
+                        f" s (boot id {run.boot[:40]})",
                     )
 
 
@@ -205,17 +213,20 @@ def _boots(context: SubmissionContext) -> Violations:
 RULES = (
     Rule(
         "submission-copies",
-        "No run is submitted twice, or as a copy of another. No other run has its id, the times"
-        " between its first steps or between its first readings, or the moment of its data's"
-        " digests. No two runs have step times that vary together, in whatever order, or the same"
-        " readings of power or used memory in a row, and no two closed runs of different seeds"
-        " have losses that vary together. Two runs that begin with the same losses are a warning.",
-        "A copied run narrows the spread. What slows single steps differs from run to run, and so"
-        " do the samples of a mini-batch; a copy keeps both, even if noise is added. Readings of"
-        " power and memory have noise of their own. Equal machines compute equal losses from equal"
-        " seeds, but a copy with edited times has equal losses, too: a reviewer decides.",
-        "submit each run once, with its own files as they were recorded; if this is the original,"
-        " show the reviewer a witness's receipt for it, or its commit",
+        "No run is submitted twice, or as a copy of another. No two runs have the same id, the same"
+        " times between their first steps or first readings, or the same time at which their data"
+        " was hashed. No two runs have step times that vary together or are the same in another"
+        " order, or the same ten successive readings of power or used memory. No two closed runs of"
+        " different seeds have losses that vary together. Two runs that begin with the same losses"
+        " are a warning.",
+        "A copied run makes an entry's spread look smaller. What slows single steps differs from"
+        " run to run, and so do the samples of a mini-batch; a copy keeps both, even if noise is"
+        " added. The noise of power and memory readings never repeats in another run. Equal"
+        " machines compute equal losses from equal seeds, but a copy with edited times has equal"
+        " losses, too, so a reviewer decides.",
+        "submit each run once, with its own files as they were recorded; if this run is the"
+        " original, show the reviewer a witness's receipt for it, or the commit that first"
+        " contained it",
         (
             OfSubmission("submission-duplicates", _duplicates),
             OfSubmission("submission-near-copies", _near_copies),
@@ -226,9 +237,9 @@ RULES = (
         "submission-seed-losses",
         "No run shares its first losses, ten losses in a row anywhere, or a training state (a"
         " digest of parameters or velocities) with a run of another seed.",
-        "The seed decides weights and order: two seeds have different losses, and different states"
-        " after every epoch.",
-        "run it again with its own seed",
+        "The seed decides the initial weights and the order of samples: runs with different seeds"
+        " have different losses, and different training states after every epoch.",
+        "make this run again, with the seed that it states",
         (
             OfSubmission("submission-seed-losses", _seed_losses),
             OfSubmission("submission-states", _states),
@@ -236,11 +247,12 @@ RULES = (
     ),
     Rule(
         "submission-overlap",
-        "No two runs of one boot of a machine overlap in time, the measurement of the idle machine"
-        " included. The monotonic clocks of runs of different boots began at different times.",
-        "Two runs at once slow each other, or one of them never ran. Overlaps are sought among the"
-        " runs of one boot: another boot id would hide them.",
-        "run them one after another, and hand in the logs as the runs wrote them",
+        "Two runs with the same boot id do not overlap in time; a run includes its measurement of"
+        " the idle machine. The monotonic clocks of two runs with different boot ids began at"
+        " different times.",
+        "Two runs at once slow each other down, or one of them never took place. Overlaps are"
+        " looked for only among runs with the same boot id, so a changed boot id would hide them.",
+        "make the runs one after another, and hand in the logs as the runs wrote them",
         (
             OfSubmission("submission-overlap", _overlaps),
             OfSubmission("submission-boots", _boots),
