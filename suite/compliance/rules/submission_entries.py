@@ -111,7 +111,7 @@ def _launches(context: SubmissionContext) -> Violations:
             if launch.status != FINISHED and launch.run_id in submitted:
                 yield Violation(
                     submitted[launch.run_id].name,
-                    f"a launch with the declared status {launch.status!r}",
+                    f"a launch with the status {launch.status!r}, as declared",
                     "a finished run",
                 )
         if len(finished) != entry.planned_runs:
@@ -179,8 +179,8 @@ def _split(context: SubmissionContext) -> Violations:
         if (workload, framework, split_key(request)) not in shown:
             yield Violation(
                 runs[0].name,
-                f"a run like this one in {WAITING} timing, of {EPOCHS} epochs or more, to show the"
-                " parts of a step",
+                f"a run with the same settings in {WAITING} timing, of at least {EPOCHS} epochs, to"
+                " show the parts of a step",
                 f"none of {len(context.runs)} runs",
                 fix=_fix(request),
             )
@@ -196,8 +196,8 @@ def _least_steps(request: Mapping[str, Any]) -> int:
 
 def _fix(request: Mapping[str, Any]) -> str:
     return (
-        f"package a run with --timing {WAITING} and another --seed as well; --division open --steps"
-        f" {_least_steps(request)} is enough"
+        f"package also a run with --timing {WAITING} and another --seed; for this run, --division"
+        f" open --steps {_least_steps(request)} is enough"
     )
 
 
@@ -243,9 +243,12 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
             comparison = compare_epochs(point.epochs, epochs)
             if comparison.p_faster <= LEVEL:
                 expected = (
-                    "no run to reach the target"
+                    "no run that reaches the target, as with the reference"
                     if point.expected_epochs is None
-                    else f"about {point.expected_epochs:.3g} epochs to the target"
+                    else (
+                        f"about {point.expected_epochs:.3g} epochs to the target, as with the"
+                        " reference"
+                    )
                 )
                 observed = f"{', '.join(map(show_epochs, epochs))} (p = {comparison.p_faster:.2g})"
                 rate = request.get("optimizer", {}).get("base_learning_rate")
@@ -258,8 +261,8 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
 RULES = (
     Rule(
         "submission-runs",
-        "An entry has three runs or more; an entry that only shows the parts of a step"
-        " (submission-split) needs one.",
+        "An entry has at least three runs; for an entry that only shows the parts of a step"
+        " (submission-split), one run is enough.",
         "With fewer runs, a difference cannot be distinguished from chance.",
         "make further runs (--run-number, or other seeds)",
         (OfSubmission("submission-runs", _runs, severity=Severity.WARNING),),
@@ -267,10 +270,10 @@ RULES = (
     Rule(
         "submission-entries",
         "The runs of a declared entry differ in their seeds, and in nothing else.",
-        "Averaging over different settings describes none of them. Runs with one seed show how much"
-        " the machine varies, and not how much training varies.",
-        "submit other settings as an entry of its own; a further run takes the next --run-number,"
-        " or a seed that no run has",
+        "An average over different settings describes none of them. Runs with the same seed show"
+        " how much the machine varies, but not how much the training varies.",
+        "submit runs with other settings as a separate entry; give a further run the next"
+        " --run-number, or a seed that no run of the entry has",
         (
             OfSubmission("submission-seeds", _seeds),
             OfSubmission("submission-entries", _one_entry),
@@ -278,14 +281,15 @@ RULES = (
     ),
     Rule(
         "submission-launches",
-        "Every launch of an entry is declared, and no launch of another workload or framework."
-        " Every launch that finished is submitted, as many as were planned. The runs of a workload"
-        " and framework are numbered from 1 without a gap. Launches that did not finish are a"
-        " warning; an entry with more of them than planned runs is unranked until a reviewer"
-        " accepts them.",
+        "An entry declares all of its launches, and no launch of another workload or framework."
+        " Every launch that finished is submitted, and as many launches finished as runs were"
+        " planned. The runs of a workload and framework are numbered from 1 without a gap. Launches"
+        " that did not finish are a warning; an entry with more unfinished launches than planned"
+        " runs is unranked until a reviewer accepts them.",
         "Leaving out runs, or stopping when a result suits, is a way to choose the result.",
-        "package all runs of the entry again, as many as were planned, with --launches for the"
-        " folder in which they were started; a withdrawn run stays, with its reason beside it",
+        "package all runs of the entry again, as many as were planned, and give with --launches the"
+        " folder in which they were started; a withdrawn run stays in the submission, with the file"
+        " that says why it was withdrawn",
         (
             OfSubmission("submission-launches", _launches),
             OfSubmission("submission-numbers", _numbers),
@@ -294,17 +298,17 @@ RULES = (
     ),
     Rule(
         "submission-power-meters",
-        "The runs of an entry were read by the same power meters.",
-        "The energy of an entry is unknown unless every run has it; a reader may ask why a run "
-        "lacks it.",
-        "run the entry again with the meter connected, to publish its energy",
+        "All runs of an entry were measured with the same power meters.",
+        "The energy of an entry is unknown unless the energy of every run is known; a reader may"
+        " ask why a meter is missing in a run.",
+        "run the entry again with the meter connected, to publish the entry's energy",
         (OfSubmission("submission-power-meters", _power_meters, severity=Severity.WARNING),),
     ),
     Rule(
         "submission-split",
-        "With an entry of one of the suite's frameworks in asynchronous timing comes a run in"
-        f" synchronised timing, of {EPOCHS} epochs or more. The two may differ in division,"
-        " --steps and seed.",
+        "For every entry of one of the suite's frameworks in asynchronous timing, the submission"
+        f" has a run in synchronised timing, of at least {EPOCHS} epochs. This run may differ from"
+        " the entry in division, --steps and seed.",
         "The score comes from asynchronous timing, and only a run in synchronised timing shows the"
         " parts of a step.",
         "package a run in synchronised timing as well",
@@ -314,17 +318,17 @@ RULES = (
         "submission-studies",
         "No run of a submission was made for a study: no run.json names a study, and no command is"
         " `suite sweep`.",
-        "A study tries many settings, and the best of many runs looks better than its setting is."
-        " An entry is planned, and all of its runs count.",
-        "submit runs that `suite run` made for the entry, their number planned before the first"
-        " run; `suite report` shows a study on a page of its own",
+        "A study tries many settings, and the best of many runs makes its setting look better than"
+        " it is. An entry is planned, and all of its runs count.",
+        "submit runs that `suite run` made for the entry, and plan their number before the first"
+        " run; `suite report` shows a study on a separate page",
         (OfSubmission("submission-studies", _no_study),),
     ),
     Rule(
         "submission-convergence",
-        "A closed entry does not need significantly fewer epochs to the target (p ≤ 0.01) than the"
-        " reference at its batch size and learning rate; one that needs fewer at another learning"
-        " rate is reviewed.",
+        "A closed entry does not reach the target in significantly fewer epochs (p ≤ 0.01) than the"
+        " reference at the same batch size and learning rate; an entry that does so at another"
+        " learning rate is reviewed.",
         "The same mathematics converges alike; an entry that needs fewer epochs computes"
         " something else. A better learning rate within the range is allowed, and becomes a"
         " reference point.",

@@ -43,8 +43,8 @@ def _suite_versions(context: SubmissionContext) -> Violations:
         if run.suite_version != context.declaration.suite_version:
             yield Violation(
                 run.name,
-                f"a run by suite {context.declaration.suite_version}, as {NAME} declares",
-                f"by suite {run.suite_version!r}",
+                f"a run made by suite {context.declaration.suite_version}, as {NAME} declares",
+                f"a run made by suite {run.suite_version!r}",
             )
 
 
@@ -165,12 +165,12 @@ def _signer(context: SubmissionContext) -> Violations:
             SIGNATURE,
             expected,
             f"one by a key that is not in {allowed_signers().name}",
-            fix=f"add the key to {allowed_signers().name} in a pull request of its own:"
+            fix=f"add the key to {allowed_signers().name} in a separate pull request:"
             f" `{organization}"
             ' namespaces="…" ssh-ed25519 …`',
         )
     elif verdict.state is SignatureState.UNVERIFIED:
-        fix = "check it where OpenSSH 8.2 or later is installed"
+        fix = "check the submission on a machine with OpenSSH 8.2 or later"
         observed = f"one that could not be verified: {verdict.reason}"
         yield Violation(SIGNATURE, expected, observed, fix=fix)
     elif verdict.state is SignatureState.KNOWN and verdict.signer != organization:
@@ -187,8 +187,8 @@ RULES = (
         "submission-round",
         "A submission declares a round of the rulebook; all its runs were made for that round, by"
         " the version of the suite that it declares.",
-        "A submission is judged by the rules of one round, and versions may differ in what they"
-        " measure.",
+        "A submission is judged by the rules of one round, and versions of the suite may differ in"
+        " what they measure.",
         "submit the runs of each round separately, with the version of the suite that made them",
         (
             OfSubmission("submission-round", _one_round),
@@ -199,8 +199,8 @@ RULES = (
         "submission-layout",
         "A submission has only files that belong in it, and its folders are named after their"
         " contents.",
-        "A result must have one identity, wherever it is read.",
-        "package it again, and remove files that do not belong there",
+        "A result must have the same identity in its folder names and in its files.",
+        "package the submission again, and remove files that do not belong in it",
         (OfSubmission("submission-layout", _layout),),
     ),
     Rule(
@@ -212,8 +212,9 @@ RULES = (
     ),
     Rule(
         "submission-text",
-        "Free text of a declaration begins with none of = + - @ and has no control characters."
-        " Addresses of code are those of repositories, and commits are hexadecimal.",
+        "Free text of a declaration begins with none of the characters = + - @ and has no control"
+        " characters. Addresses of code are addresses of repositories, and commits are"
+        " hexadecimal.",
         "The text is published in tables, and a spreadsheet would evaluate text that begins like a"
         " formula. An entry whose code can be fetched is called available.",
         "write plain text, and package again",
@@ -236,10 +237,10 @@ RULES = (
     Rule(
         "submission-signature",
         f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is an"
-        " SSH signature of this list, made with a key of the organization that is in"
+        " SSH signature of this list, made with one of the organization's keys in"
         f" submissions/{allowed_signers().name}.",
-        "If other files could be added beside a signature, it would vouch for what its owner never"
-        " saw. Readers can tell who signed only if the key is known.",
+        "If files could be added after the signing, the signature would vouch for files that its"
+        " owner never saw. Readers can tell who signed only if the key is known.",
         "package the runs again with `suite package --sign KEY`, and change nothing afterwards",
         (
             OfSubmission("submission-signature", _fits),

@@ -85,7 +85,8 @@ def _equivalence(context: SubmissionContext) -> Violations:
         if unreadable is not None:
             verdict = {"passed": unreadable}
         expected = (
-            f"a verdict of suite verify-model that passes {run.request.get('model')} in {framework}"
+            f"a verdict of `suite verify-model` that passes {run.request.get('model')} in"
+            f" {framework}"
         )
         if verdict is None:
             yield Violation(name, expected, "none", fix=fix)
@@ -145,7 +146,7 @@ def _verdicts(context: SubmissionContext) -> Violations:
         )
         made_by, proved = each.run.suite_version, each.plain.get("suite_version")
         if proved != made_by:
-            expected = f"a verdict of suite {made_by}, which made the runs"
+            expected = f"a verdict of suite {made_by}, the version that made the runs"
             yield Violation(each.file, expected, f"of suite {proved!r}", fix=fix)
 
 
@@ -281,7 +282,8 @@ def _states(context: SubmissionContext) -> Violations:
         if each.subject is not None and not _shows_states(each.subject):
             yield Violation(
                 each.file,
-                "errors of the timed steps' update, rate, decay and path, from training states",
+                "errors of update, rate, decay and path of the timed steps, computed from training"
+                " states",
                 "none of these errors",
                 fix=_verifying(*each.of),
             )
@@ -332,7 +334,7 @@ def _batch_sizes(context: SubmissionContext) -> Violations:
         if isinstance(proved, int) and proved < size:
             yield Violation(
                 each.file,
-                f"timed steps with mini-batches of {size} samples, as the runs have",
+                f"timed steps with mini-batches of at least {size} samples, as in the runs",
                 f"{proved}",
                 fix=_verifying(*each.of, f"--batch-size {size}"),
             )
@@ -377,8 +379,8 @@ def _implementation(context: SubmissionContext) -> Violations:
         if declared.get(framework) != digest:
             yield Violation(
                 NAME,
-                f"{framework} among the implementations, with the digest {digest[:16]}… of its"
-                " runs",
+                f"{framework} among the declared implementations, with the digest that its runs"
+                f" state, {digest[:16]}…",
                 f"{declared[framework][:16]}…" if framework in declared else "none",
                 fix="package it again",
             )
@@ -398,7 +400,7 @@ def _verdicts_on_other_files(context: SubmissionContext, made_by: Mapping[str, s
                 f"a verdict on the files that made the runs (SHA-256 {made_by[framework][:16]}…)",
                 f"on {str(proved)[:16]}…",
                 fix=f"run `suite verify-model {workload}` with the implementation that made the"
-                " runs, then package its verdict again",
+                " runs, then package the new verdict",
             )
 
 
@@ -446,16 +448,16 @@ def _own_files(context: SubmissionContext) -> Violations:
 RULES = (
     Rule(
         "submission-equivalence",
-        "A closed submission proves, for each implementation, that it computes the workload's"
-        " model on the accelerator of its runs, and that its timed steps change parameters and"
-        " statistics as they should. Those steps have mini-batches at least as large as a rank's"
-        " share in the runs.",
+        "A closed submission proves, for each implementation, that it computes the workload's model"
+        " on the accelerator of its runs, and that its timed steps change parameters and statistics"
+        " as they should. The mini-batches of these steps are at least as large as a rank's share"
+        " of a mini-batch in the runs.",
         "A name and a number of parameters prove nothing. Losses of a few steps hardly show a"
-        " missing weight decay or a halved rate. An implementation may leave out part of a large"
-        " mini-batch and nothing of a small one.",
-        "make the verdict with `suite verify-model`, and package it with --probe; the"
-        " implementation must keep its training states for it"
-        " (docs/implementing.md#training-states), or be submitted to the open division",
+        " missing weight decay or a halved rate. An implementation could train on only part of a"
+        " large mini-batch, but on all of a small one.",
+        "make the verdict with `suite verify-model`, and package it with --probe; for this, the"
+        " implementation must write its training states (docs/implementing.md#training-states);"
+        " otherwise submit to the open division",
         (
             OfSubmission("submission-equivalence", _equivalence, CLOSED),
             OfSubmission("submission-timed-states", _states, CLOSED),
@@ -464,12 +466,14 @@ RULES = (
     ),
     Rule(
         "submission-verdicts",
-        "A verdict on an implementation covers the implementation and suite version of runs in the"
-        " submission. It states the error of every quantity that the workload compares, and passes"
-        " if every error is within the workload's tolerance, else it fails. float32 does not agree"
-        " with the referee to the last bit.",
-        "The errors and the workload decide pass or fail, not the verdict's own statement. A"
-        " verdict that was edited, or that covers another implementation, proves nothing.",
+        "Every verdict is on an implementation with runs in the submission, and was made by the"
+        " suite version that made these runs. It states the error of every quantity that the"
+        " workload compares, and passes if every error is within the workload's tolerance, else it"
+        " fails. Not all float32 errors are 0, because float32 never agrees with the referee to the"
+        " last bit.",
+        "The errors and the workload's tolerances decide between pass and fail, not what the"
+        " verdict states. A verdict that was edited, or that is on another implementation, proves"
+        " nothing.",
         "make the verdict with `suite verify-model`, and package it unchanged, with --probe",
         (
             OfSubmission("submission-verdicts", _verdicts, CLOSED),
@@ -478,15 +482,15 @@ RULES = (
     ),
     Rule(
         "submission-implementation",
-        "Runs, the verdict on the model and the declaration have the same SHA-256 of an"
-        " implementation's files; title, language and command are those of these files. A closed"
-        " run under the name of one of the suite's own implementations was made by the suite's"
-        " files, as they are or were in this round.",
-        "A verdict on other code proves nothing about the code that ran, and a verdict covers a "
-        "model and some steps, not every line. Changed files are an implementation of their own "
-        "and are handed in with the runs.",
-        "submit the runs of each version of an implementation separately, with a verdict on it;"
-        " hand changed files in under another name (docs/implementing.md)",
+        "Runs, verdict and declaration state the same SHA-256 of an implementation's files; the"
+        " runs state the title, language and command that these files have. A closed run under the"
+        " name of one of the suite's own implementations was made by the suite's own files: the"
+        " current ones, or those that the round lists.",
+        "A verdict on other code proves nothing about the code that ran, and any verdict covers"
+        " only a model and some steps, not every line. Changed files are a separate implementation,"
+        " and are handed in with the runs.",
+        "submit the runs of each version of an implementation separately, with a verdict on that"
+        " version; hand in changed files under another name (docs/implementing.md)",
         (
             OfSubmission("submission-implementation", _implementation),
             OfSubmission("submission-own-files", _own_files, CLOSED),

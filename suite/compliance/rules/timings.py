@@ -51,8 +51,8 @@ RULES = (
     Rule(
         "asynchronous-timing",
         "A run in asynchronous timing has one rank, no memory budget, and an accelerator on which"
-        " its implementation supports this timing. Its step records have the times of fetches, and"
-        " no times of copies, computing and communication.",
+        " its implementation supports this timing. Its step records have fetch times, but no times"
+        " of copies, computing or communication.",
         "A CPU computes while the loop waits, and ranks that exchange gradients wait in every step."
         " A loop that does not wait knows when a step was submitted, not when it was computed.",
         "leave --timing out",

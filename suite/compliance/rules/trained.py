@@ -85,7 +85,7 @@ def _own_loop(context: BundleContext) -> Violations:
             if missing:
                 yield Violation(
                     log_name(rank),
-                    f"{key} of every epoch, as the suite's training loop logs it",
+                    f"{key} in every epoch, as the suite's training loop logs it",
                     f"none in epochs {numbers_text(missing)}",
                 )
 
@@ -109,7 +109,7 @@ def _layers(context: BundleContext) -> Violations:
     if built.get("sha256") != expected or built.get("dropout") != 0:
         yield Violation(
             "log.txt",
-            f"the layers of {context.request.model} (SHA-256 {expected[:12]}…), no dropout",
+            f"the layers of {context.request.model} (SHA-256 {expected[:12]}…), and no dropout",
             repr(event.value),
             event.line,
         )
@@ -151,7 +151,7 @@ RULES = (
     Rule(
         "training-logged",
         "An open run logs what it trained: model, optimizer, precision and number of parameters."
-        " One of the suite's own implementations logs what its training loop always logs:"
+        " Each of the suite's own implementations logs what the suite's training loop always logs:"
         f" {', '.join(ONCE)}; in every epoch {', '.join(EVERY_EPOCH)}; at the end"
         f" {', '.join(BY_FIRST_RANK)}; with several ranks also {', '.join(OF_RANKS)}, and in every"
         f" epoch {', '.join(OF_RANKS_EVERY_EPOCH)}.",
@@ -166,9 +166,9 @@ RULES = (
     ),
     Rule(
         "closed-trained",
-        "A closed run's model has the workload's layers and number of parameters, and no dropout; a"
-        " run that logs its model, optimizer or precision logs those of the workload, and the"
-        " requested precision.",
+        "A closed run's model has the workload's layers and number of parameters, and no dropout;"
+        " if a run logs its model, optimizer or precision, the model and optimizer are the"
+        " workload's, and the precision is the requested one.",
         "A smaller model would be faster. Model libraries change: torchvision 0.11 accepts the "
         "argument that switches dropout off, but leaves dropout on.",
         "train the workload's model in the framework's environment (`suite env create`), or run in"
@@ -181,11 +181,11 @@ RULES = (
     ),
     Rule(
         "arithmetic-as-requested",
-        "Products and convolutions have the bits of the requested precision, as every rank"
-        " observes them on its device before the run; only a float32 run on a CPU may leave the"
+        "Products and convolutions have as many bits as the requested precision; every rank"
+        " measures this on its device before the run. Only a float32 run on a CPU may leave the"
         " event `arithmetic` out.",
-        "Whether TF32 is on depends on the framework, its version and the environment; fewer"
-        " bits are faster, and frameworks are compared within one precision.",
+        "Whether TF32 is on depends on the framework, its version and the environment; computing"
+        " with fewer bits is faster, and frameworks are compared only at the same precision.",
         "request the precision that the device computes in, or switch reduced precision off"
         " (docs/arithmetic.md)",
         (OfBundle("arithmetic-as-requested", _as_requested),),

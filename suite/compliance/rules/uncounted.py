@@ -101,7 +101,7 @@ def _lengths(log: Log, name: str) -> Violations:
             if count > reason.max_per_epoch:
                 yield Violation(
                     name,
-                    f"at most {counted(reason.max_per_epoch, 'uncounted interval')} for"
+                    f"at most {counted(reason.max_per_epoch, 'uncounted interval')} for the reason"
                     f" {reason.name} after epoch {epoch}",
                     f"{count}",
                 )
@@ -109,12 +109,13 @@ def _lengths(log: Log, name: str) -> Violations:
             if interval.length_s > reason.max_s:
                 yield Violation(
                     name,
-                    f"at most {reason.max_s:g} s uncounted for {reason.name} at a time",
+                    f"at most {reason.max_s:g} s per uncounted interval for the reason"
+                    f" {reason.name}",
                     seconds_text(interval.length_s),
                     interval.line,
                     fix=SHORTER,
                 )
-        yield from _in_all(log, name, chosen, reason.max_share, f" for {reason.name}")
+        yield from _in_all(log, name, chosen, reason.max_share, f" for the reason {reason.name}")
 
 
 def _needed(context: BundleContext) -> Violations:
@@ -129,8 +130,8 @@ def _needed(context: BundleContext) -> Violations:
         if other is not None and is_own(context.request.framework):
             yield Violation(
                 name,
-                f"no reason except {OWN_REASON}: the suite's own training loop leaves out nothing "
-                "else",
+                f"no reason except {OWN_REASON}: the suite's own training loop has no other reason"
+                " for uncounted time",
                 f"{other.reason!r}",
                 other.line,
             )
@@ -154,8 +155,8 @@ def _in_all(
     if taken_s > free_s + share * gross_s:
         yield Violation(
             name,
-            f"at most {free_s:g} s plus {share:.0%} of the run's {seconds_text(gross_s)}"
-            f" uncounted{what}",
+            f"uncounted time of at most {free_s:g} s plus {share:.0%} of the run's"
+            f" {seconds_text(gross_s)}{what}",
             f"{seconds_text(taken_s)} in {counted(len(intervals), 'interval')}",
             fix=SHORTER,
         )
@@ -170,20 +171,21 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
     if median_s > longest_s or taken_s > count * longest_s + LONGEST_DELAY_S:
         yield Violation(
             name,
-            f"{longest_s:.3g} s or less to digest a state of {parameters} parameters that is not"
-            f" kept, plus {LONGEST_DELAY_S:g} s for all delays",
-            f"{median_s:.3g} s in the median of {count} times, {taken_s:.3g} s in all",
+            f"at most {longest_s:.3g} s to digest a state of {parameters} parameters that is not"
+            f" kept, and {LONGEST_DELAY_S:g} s more for all delays together",
+            f"{median_s:.3g} s in the median of {counted(count, 'interval')}, {taken_s:.3g} s in"
+            " all",
         )
 
 
 RULES = (
     Rule(
         "uncounted-time",
-        "Time that is not counted lies between epochs and evaluations, has a known reason, and "
-        "is bounded in number, length and sum (rules/uncounted.toml). A closed run leaves out at "
-        "most 2 s plus a tenth of the run, all reasons together. The suite's own training loop "
-        "uses only the reason state; an interval whose state was not kept takes no longer than "
-        "digesting the state.",
+        "Intervals of uncounted time lie between epochs and evaluations, have a known reason, and"
+        " are limited in number, length and sum (rules/uncounted.toml). In a closed run, all of"
+        " them together last at most 2 s plus a tenth of the run. The suite's own training loop"
+        " uses only the reason `state`; if the state is not kept, an interval lasts no longer than"
+        " it takes to digest the state.",
         "Keeping a training state provides evidence, is not training, and takes milliseconds;"
         " without limits, training, cooling or reading ahead could be moved into this time.",
         FIX,

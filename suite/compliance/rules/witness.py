@@ -78,7 +78,7 @@ def _tokens(verdict: WitnessVerdict) -> Violations:
     """Check that each token is a signature over what run.json and the log hold."""
     over = {
         "receipt": "the run's id, request and nonce",
-        "stamp": "the run's id, the heads of its logs and the receipt",
+        "stamp": "the run's id, the last chain values of its logs and the receipt",
     }
     for name, token in (("receipt", verdict.receipt), ("stamp", verdict.stamp)):
         if token is not None and token.state is SignatureState.BAD:
@@ -140,8 +140,8 @@ def _files(context: BundleContext) -> Violations:
     if token.state is SignatureState.BAD:
         yield Violation(
             WITNESS,
-            "a stamp whose signature covers the digests of the files, the receipt and the first"
-            " stamp",
+            "a stamp whose signature covers the receipt, the first stamp and the digests of the"
+            " files",
             f"a stamp that cannot be trusted: {token.reason}",
         )
     found = evidence_files(context.bundle.path)
@@ -232,7 +232,7 @@ def _log_clock(
             yield Violation(
                 "log.txt",
                 f"{max(least_s, 0):.3f} to {elapsed_s + slack_s:.3f} s from init_start to run_stop:"
-                f" the witness saw {elapsed_s:.3f} s pass",
+                f" by the witness's clock, {elapsed_s:.3f} s passed from receipt to stamp",
                 f"{run_s:.3f} s",
                 stop.line,
             )
@@ -282,9 +282,9 @@ def _check_witness(context: BundleContext) -> Violations:
         elif token.state is SignatureState.UNKNOWN:
             yield Violation(
                 WITNESS,
-                f"a {name} of a witness that the rulebook knows",
+                f"a {name} of a witness that the rulebook lists",
                 f"{token.witness or 'a witness'}: {token.reason}",
-                fix="let the reviewers add its key to"
+                fix="ask the reviewers to add the witness's key to"
                 f" {trust_list().parent.name}/{trust_list().name}",
             )
         elif token.state is SignatureState.UNVERIFIED:
@@ -292,7 +292,7 @@ def _check_witness(context: BundleContext) -> Violations:
                 WITNESS,
                 f"a {name} whose signature can be verified here",
                 f"{token.reason}",
-                fix="check it where OpenSSH and OpenSSL are installed",
+                fix="check the bundle on a machine with OpenSSH and OpenSSL",
             )
     if _closing_s(verdict) > MAX_CLOSE_S:
         yield Violation(
@@ -305,14 +305,13 @@ def _check_witness(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "witness-stamps",
-        "A run whose command names a witness has the witness's record. Receipt and stamp belong "
-        "to this run and this log, and the run lasted as long by the witness's clock as by the "
-        "machine's: at most 60 s pass from the receipt to init_start and 30 s from run_stop to "
-        "the stamp. Every file has the digest that the witness stamped when the bundle was "
-        "closed.",
-        "The clock of somebody else bounds the times that the machine recorded, and a file that was"
-        " edited after a stamp has another digest. The record is written before the implementation"
-        " starts, whether the witness answers or not.",
+        "A run whose command names a witness has the witness's record. Receipt and stamp belong to"
+        " this run and this log. The run lasted as long by the witness's clock as by the machine's"
+        " clock; at most 60 s pass from the receipt to init_start and 30 s from run_stop to the"
+        " stamp. Every file has the digest that the witness stamped when the bundle was closed.",
+        "The witness's clock shows whether the times that the machine recorded are possible, and a"
+        " file that was edited after a stamp has another digest. The record is written before the"
+        " implementation starts, whether the witness answers or not.",
         RESTORE,
         (
             OfBundle("witness-time", _time),

@@ -61,4 +61,4 @@ def test_what_cannot_be_read_ends_with_two(suite: Run, packaged: Path, tmp_path:
 
 def test_a_rule_over_submissions_is_explained(suite: Run) -> None:
     answer = suite.done("explain submission-seeds")
-    assert "Runs with one seed show how much the machine varies" in answer.stdout
+    assert "Runs with the same seed show how much the machine varies" in answer.stdout
