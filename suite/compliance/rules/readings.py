@@ -295,7 +295,7 @@ def _rising(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"the counter {channel.source} {channel.name} never to fall",
-                f"from {before[place]:g} to {after[place]:g} in reading {place + 2};"
+                f"a fall from {before[place]:g} to {after[place]:g} in reading {place + 2};"
                 f" {counted(len(falls), 'fall')} in all",
             )
 
@@ -316,7 +316,7 @@ def _peaks(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 "the peak memory of one process never to fall",
-                f"from {before[falls[0]]:.0f} to {after[falls[0]]:.0f} bytes in reading"
+                f"a fall from {before[falls[0]]:.0f} to {after[falls[0]]:.0f} bytes in reading"
                 f" {falls[0] + 2}",
             )
 

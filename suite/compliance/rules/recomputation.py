@@ -145,7 +145,7 @@ def schedule_problem(planned: Recomputation) -> str | None:
         if left_out and (
             action != "keep" or not all(first <= position < last for position in left_out[0])
         ):
-            return f"block {block} leaves out outputs of another block, or its last output"
+            return f"block {block} leaves out outputs of another block, or its own last output"
         if action == "restore" and block in inputs:
             at = block
         elif action == "spill" and block in kept - spilled and block == at - 1 < count - 1:
@@ -182,7 +182,7 @@ def _check_measured_peak(context: BundleContext) -> Violations:
     if peak > planned.budget_bytes:
         yield Violation(
             "log.txt",
-            f"{planned.budget_bytes} bytes at most, the memory budget",
+            f"a peak of at most {planned.budget_bytes} bytes, the memory budget",
             f"{peak:.0f} bytes",
             event.line,
             fix="give a larger --memory-budget or a smaller --batch-size; `suite memory framework`"

@@ -28,7 +28,8 @@ def _accuracy(context: BundleContext) -> Violations:
             )
             yield Violation(
                 "log.txt",
-                f"an accuracy of correct / {samples} in epoch {event.epoch}",
+                f"an accuracy of epoch {event.epoch} that is the number of correct samples divided"
+                f" by {samples}",
                 observed[:200],
                 event.line,
                 fix=fix,
@@ -44,8 +45,8 @@ def _target(context: BundleContext) -> Violations:
             "no evaluation"
             if best_of is None
             else (
-                f"{best_of.value:.4f} at best, in epoch {best_of.epoch}, after"
-                f" {counted(len(evaluated), 'evaluation')}"
+                f"{best_of.value:.4f} at best, in epoch {best_of.epoch}"
+                f" ({counted(len(evaluated), 'evaluation')} in all)"
             )
         )
         yield Violation("log.txt", f"an accuracy of at least {target}", best)

@@ -108,7 +108,7 @@ def _equivalence(context: SubmissionContext) -> Violations:
             fix = _verifying(workload, framework, f"--accelerator {trained_on}")
             yield Violation(
                 name,
-                f"a verdict on the device that trained: accelerator = {trained_on!r}",
+                f"a verdict that was made on the device that trained: accelerator = {trained_on!r}",
                 f"{verdict.get('accelerator')!r}",
                 fix=fix,
             )
