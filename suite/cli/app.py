@@ -230,7 +230,7 @@ def _beside_runs(call: Callable[..., Any]) -> Callable[..., Any]:
     def refusing(*arguments: Any, **values: Any) -> Any:
         for name in WRITTEN:
             if str(place := values.get(name)) == "-":
-                raise SuiteError(f"--{name} writes a file or folder, not to standard output (-).")
+                raise SuiteError(f"--{name} needs a file or folder, not standard output (-).")
             if place is not None:
                 from suite.bundle.manifest import refuse_inside_run  # start-up: of few commands
 
@@ -358,7 +358,7 @@ def _meant(words: list[str], error: Any) -> str:
 
         for before, word in itertools.pairwise(words):
             if not before.startswith("--") and word in workload_names(""):
-                return f"A workload is named as `--workload {word}`. "
+                return f"To choose a workload, type `--workload {word}`. "
     return ""
 
 
@@ -396,4 +396,4 @@ def _keep_traceback() -> str:
         path.write_text(f"{' '.join(sys.argv)}\n{traceback.format_exc()}", encoding="utf-8")
     except OSError as error:
         return f"The traceback could not be written to {path}: {error.strerror}."
-    return f"The traceback is in {path}; please report it with that file."
+    return f"Please report this error, and attach {path}, which has the traceback."

@@ -50,7 +50,7 @@ app = typer.Typer(cls=AuditGroup, add_completion=False)
 def audit(
     run: Annotated[
         Path,
-        Argument(help="Sealed run directory; `suite audit draw RUN` draws the epoch for --state."),
+        Argument(help="Sealed run directory; `suite audit draw RUN` picks the epoch for --state."),
     ],
     framework: Annotated[
         str | None,
@@ -65,22 +65,22 @@ def audit(
     data: DataFolder = None,
     state: Annotated[
         Path | None,
-        Option(help="Training state that --keep-states wrote: also continue training from it."),
+        Option(help="Also continue training from this state, which --keep-states wrote."),
     ] = None,
-    epoch: Annotated[int | None, Option(min=1, help="Epoch after which --state was taken.")] = None,
+    epoch: Annotated[int | None, Option(min=1, help="Epoch after which --state was saved.")] = None,
     value: Annotated[
         str | None,
         Option(
-            help="Text with which `suite audit draw` drew this epoch (without it, the epoch "
-            "counts as self-drawn)."
+            help="Text that `suite audit draw` was given for this epoch (without a text, the epoch "
+            "is labelled self-drawn)."
         ),
     ] = None,
     implementation: Annotated[
         Path | None,
         Option(
             metavar="DIR",
-            help="Folder of the implementation that made the run, to continue with it from"
-            " --state.",
+            help="Also continue from --state with the implementation in this folder, which made"
+            " the run.",
         ),
     ] = None,
     json: Json = False,
@@ -116,7 +116,7 @@ def draw(
     run: Annotated[Path, Argument(help="Sealed run directory.")],
     value: Annotated[
         str | None,
-        Option(help="Text that a witness or a reviewer gives after the run was sealed."),
+        Option(help="Text that a witness or a reviewer gave after the run was sealed."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -128,7 +128,11 @@ def draw(
         return
     print(
         f"epoch {drawn.epoch} of {drawn.epochs}"
-        + ("" if drawn.value is not None else ", self-drawn: the run's maker could choose it")
+        + (
+            ""
+            if drawn.value is not None
+            else ", self-drawn: the run's maker could choose this epoch"
+        )
     )
 
 
@@ -155,11 +159,10 @@ def _show(record: AuditRecord) -> None:
         error = (
             ""
             if record.rate_error_found is None
-            else f", and a learning rate wrong by {record.rate_error_found:.2%} or more"
+            else f"; learning rate (errors of at least {record.rate_error_found:.2%})"
         )
         print(
-            "  these steps would have shown other losses, seed, data, initial weights or batch size"
-            f"{error}"
+            f"  checked in these steps: losses, seed, data, initial weights and batch size{error}"
         )
         rest = (
             "later steps, times, energy, accuracy and device"
@@ -182,24 +185,27 @@ def _show_state(state: StateAudit) -> None:
     elif state.comparison.step is not None:
         step = state.comparison.step
         print(
-            f"    step {step.step} after it: loss {step.observed:.6g}, expected"
+            f"    step {step.step} after this state: loss {step.observed:.6g}, expected"
             f" {step.expected:.6g}, tolerance {step.tolerance:.1e}"
         )
     if state.correct is not None:
         counted = f"{state.correct}, replayed {state.replayed_correct}"
         print(
-            f"    correct samples of {state.eval_samples}: {counted} ({state.allowed_correct} may"
-            " differ)"
+            f"    samples classified correctly, of {state.eval_samples}: {counted} (at most"
+            f" {state.allowed_correct} may differ)"
         )
-    for after, by in ((state.epoch_after, ""), (state.program, " by the run's own program")):
+    for after, by in (
+        (state.epoch_after, ""),
+        (state.program, ", trained by the run's own program"),
+    ):
         if after is not None:
             _show_epoch(after, by)
 
 
 def _show_epoch(after: EpochReplays, by: str) -> None:
     print(
-        f"    the {after.steps} steps after it{by}, compared with {len(after.replayed)} replays"
-        " with other rounding:"
+        f"    the {after.steps} steps after this state{by}, compared with"
+        f" {len(after.replayed)} replays that round differently:"
     )
     for figure in after.judged():
         print(

@@ -21,7 +21,7 @@ def check(
     json: Json = False,
     sarif: Annotated[
         bool,
-        Option("--sarif", help="Print SARIF 2.1.0, which code hosts show at the lines."),
+        Option("--sarif", help="Print SARIF 2.1.0: code hosts show each finding at its line."),
     ] = False,
 ) -> None:
     """Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2

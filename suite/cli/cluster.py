@@ -32,7 +32,7 @@ def doctor(
         str | None,
         Option(
             autocompletion=framework_names,
-            help="Framework whose environment is checked (default: the first one that exists).",
+            help="Framework whose environment is checked (default: the first that has one).",
         ),
     ] = None,
     data: Annotated[
@@ -44,7 +44,9 @@ def doctor(
     ] = None,
     hostfile: Annotated[
         Path | None,
-        Option(help="Hosts, one per line (with --launch-agent srun: those of the allocation)."),
+        Option(
+            help="File of hosts, one per line (default with --launch-agent srun: the allocation's)."
+        ),
     ] = None,
     launch_agent: Annotated[str | None, Option(help=AGENT_HELP)] = None,
     json: Json = False,
@@ -133,7 +135,7 @@ def _link_text(measure: LinkMeasure | None) -> str:
         measure.wall_offset_ns * 1e-6,
     )
     return (
-        f", from the first node: {trip}, clock {clock:+.3g} ms ±"
+        f"; from the first node: {trip}, clock difference {clock:+.3g} ms ±"
         f" {measure.uncertainty_ns * 1e-6:.2g} ms"
     )
 

@@ -54,7 +54,7 @@ def compare(
         list[Path],
         Argument(
             help="Runs, or folders that each hold the runs of one configuration (verdicts need"
-            " three runs each)."
+            " three runs of each configuration)."
         ),
     ],
     json: Json = False,
@@ -141,7 +141,7 @@ def _compared(
     row = replace(row, base_value=other.value, value=one.value, ratio=one.value / other.value)
     fewest = min(one.runs, other.runs)
     if fewest < scoring.min_runs:
-        few = f"{fewest} of the {scoring.min_runs} runs that an interval needs"
+        few = f"an interval needs {scoring.min_runs} runs of each side, and one side has {fewest}"
         return replace(row, reason=few)
     found = score_ratio(one, other, scoring.pair_level, scoring.epochs_level)
     return replace(row, **asdict(found), differs=found.is_different)
@@ -191,7 +191,9 @@ def _lines(
 
     for name, frames in groups.items():
         others = (frames.runs["state"] != "accepted").sum()
-        refused = f", {others} of them not accepted (`suite check` says why)" if others else ""
+        refused = (
+            f", {others} of these runs not accepted (`suite check` says why)" if others else ""
+        )
         least, most = frames.runs["epochs"].min(), frames.runs["epochs"].max()
         trained = (
             f"{least} to {most} whole epochs" if least < most else counted(most, "whole epoch")

@@ -44,7 +44,10 @@ def prepare(
         ),
     ] = False,
     samples: Annotated[
-        int, Option(help="Training samples to generate; evaluation gets a fifth as many.")
+        int,
+        Option(
+            help="Number of training samples to generate; evaluation samples are a fifth as many."
+        ),
     ] = 10000,
     seed: Annotated[int, Option(help="Seed of the generated data.")] = 1,
     json: Json = False,
@@ -52,7 +55,7 @@ def prepare(
     """Download, import or make a data set and verify its checksums."""
     if sum((source is not None, download, synthetic)) > 1:
         raise SuiteError(
-            "--from imports files, --download fetches them and --synthetic generates others; choose"
+            "--from imports data, --download fetches data and --synthetic generates data; choose"
             " one of the three."
         )
     if synthetic:
@@ -90,7 +93,7 @@ def _download(name: str) -> PreparedDataSet:
     if addresses:
         print(
             f"Downloading {definition.title}, up to {size / 1e6:.1f} MB, from"
-            f" {', '.join(addresses)} (in this order, until one has it)",
+            f" {', '.join(addresses)} (tried in this order until one works)",
             file=sys.stderr,
         )
     try:

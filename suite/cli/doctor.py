@@ -53,7 +53,7 @@ class Diagnosis:
 
 def doctor(
     show_all: Annotated[
-        bool, Option("--all", help="List every unavailable meter and how to get it.")
+        bool, Option("--all", help="List every unavailable meter and how to make it available.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -133,7 +133,7 @@ def diagnose_share(root: Path) -> Iterator[Diagnosis]:
         ),
     )[:2]
     if quota.isdigit() and period.isdigit():
-        found = f"limited to the time of {int(quota) / int(period):g} cores (a container's limit)"
+        found = f"a container limits CPU time to that of {int(quota) / int(period):g} cores"
         yield Diagnosis("all cores", False, found, "start the container without a CPU limit")
 
 

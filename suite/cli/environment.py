@@ -42,8 +42,8 @@ def create(
         Option(
             "--dry-run",
             help=(
-                "Show versions, download size and disk space, or examine --interpreter; change "
-                "nothing."
+                "Show versions, download size and disk space (with --interpreter: what it has); "
+                "change nothing."
             ),
         ),
     ] = False,
@@ -68,7 +68,7 @@ def create(
             return
         with suppress(SuiteError):
             found = environments.find_environment(chosen).interpreter
-            say(f"{chosen.title} runs in {found} already; only --force would build it again.")
+            say(f"{chosen.title} already runs in {found}; only --force would build it again.")
         _show(
             environments.plan_environment(chosen, python),
             environments.environment_folder(chosen),
@@ -105,8 +105,8 @@ def _other_versions(framework: Framework, environment: Environment) -> list[Othe
 def _show_versions(others: list[OtherVersion]) -> None:
     for one in others:
         print(
-            f"note: {one.package} {one.found or 'is missing'} there; the requirements need"
-            f" {one.required}. Entries name the version that trained."
+            f"note: {one.package} there: {one.found or 'missing'}; the requirements name"
+            f" {one.required}. An entry states the version with which it was trained."
         )
 
 
@@ -134,7 +134,7 @@ def _show_adoption(framework: Framework, environment: Environment, json: bool) -
         return
     print(
         f"{framework.title} would run in {environment.interpreter}; nothing would be installed, "
-        f"and {place} would record it"
+        f"and {place} would name this interpreter"
     )
     _show_versions(others)
 
@@ -162,5 +162,7 @@ def _show(recipe: EnvironmentRecipe, place: Path, json: bool) -> None:
     print(recipe.statement)
     print("".join(f"  {line}\n" for line in recipe.text.splitlines()), end="")
     print(
-        f"from pip's configured index{f' and {recipe.index}' if recipe.index else ''}, into {place}"
+        f"pip would install this from its configured index"
+        f"{f' and {recipe.index}' if recipe.index else ''}"
+        f" into {place}"
     )

@@ -47,8 +47,8 @@ def export(
         str,
         Option(
             metavar="|".join(TABLES),
-            help="runs: one row per run, with its settings and figures; the other tables are in "
-            "long format.",
+            help="runs: one row per run, with its settings and figures; figures: one row per "
+            "figure of a run; epochs: one row per epoch; entries: one row per entry.",
         ),
     ] = "runs",
     client_profiles: Annotated[
@@ -72,7 +72,7 @@ def export(
     if client_profiles and (table != TABLES[0] or not output.suffix):
         raise SuiteError(
             f"--client-profiles writes one file ({', '.join(FORMATS)}); leave --table out, and "
-            "name such a file with --output."
+            "give --output a name with such an ending."
         )
     expect_runs(paths)
     refuse_existing(output, force)

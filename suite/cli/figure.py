@@ -23,8 +23,10 @@ def figure(
             "--format", help="svg, pdf or png (default: from the ending of --output, else pdf)."
         ),
     ] = None,
-    width: Annotated[str, Option(help="Width, in in, cm, mm or pt.")] = "3.3in",
-    height: Annotated[str | None, Option(help="Height (default: what its rows need).")] = None,
+    width: Annotated[str, Option(help="Width with its unit: in, cm, mm or pt.")] = "3.3in",
+    height: Annotated[
+        str | None, Option(help="Height (default: what the figure's rows need).")
+    ] = None,
     font: Annotated[
         str, Option(help='Font, with its size in pt, such as "Times New Roman 8".')
     ] = "DejaVu Sans 7.5",
@@ -54,7 +56,7 @@ def figure(
     if json:
         print_json("figure", {"figure": target, "caption": beside, "text": made.caption})
     else:
-        print(f"The figure is {target}, its caption {beside}:\n\n{made.caption}", end="")
+        print(f"The figure is in {target}, its caption in {beside}:\n\n{made.caption}", end="")
 
 
 def _write(path: Path, content: bytes) -> None:

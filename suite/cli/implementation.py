@@ -22,7 +22,7 @@ app = typer.Typer(no_args_is_help=True)
 def new(
     name: Annotated[str, Argument(help="Name of the implementation, in lower case.")],
     language: Annotated[Language, Option(help="Language of the example to start from.")],
-    output: Annotated[Path, Option(help="Folder in which the new folder is made.")] = Path(),
+    output: Annotated[Path, Option(help="Parent of the new folder.")] = Path(),
     json: Json = False,
 ) -> None:
     """Copy a working LeNet-5 in C or NumPy into a new folder, as a start for your own
@@ -43,11 +43,11 @@ def new(
 def test(
     folder: Annotated[Path, Argument(metavar="DIR", help="Folder of the implementation.")],
     workload: Annotated[
-        str, Option(help="Workload that it trains (`suite list workloads`).")
+        str, Option(help="Workload that the implementation trains (`suite list workloads`).")
     ] = "lenet",
     output: Annotated[
         Path | None,
-        Option(help="New folder for what the test runs write and print."),
+        Option(help="New folder for the files and the output of the test runs."),
     ] = None,
     json: Json = False,
 ) -> None:

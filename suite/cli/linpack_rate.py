@@ -24,9 +24,7 @@ from suite.metrics.linpack_study_record import LinpackStudy
 
 
 def linpack(
-    output: Annotated[Path, Option(help="Folder of the record; it must not exist.")] = Path(
-        "runs/linpack"
-    ),
+    output: Annotated[Path, Option(help="New folder for the record.")] = Path("runs/linpack"),
     ranks: Annotated[
         int | None,
         Option(min=1, help="Ranks on each node (default: one per core of this machine)."),
@@ -36,7 +34,7 @@ def linpack(
         Option(min=1, help="Run on the first N hosts of --hostfile (default: all of them)."),
     ] = None,
     hostfile: Annotated[
-        Path | None, Option(help="Hosts to run on, this machine first, one per line.")
+        Path | None, Option(help="File of hosts to run on, one per line, this machine first.")
     ] = None,
     launch_agent: Annotated[str | None, Option(help=AGENT_HELP)] = None,
     xhpl: Annotated[
@@ -57,7 +55,8 @@ def linpack(
         bool,
         Option(
             "--allow-busy",
-            help="Run although other programs use the machine; the record says how much.",
+            help="Run although other programs use the machine; the record says how many cores they"
+            " use.",
         ),
     ] = (False),
     json: Annotated[bool, Option("--json", help="Print the record as JSON.")] = False,
@@ -103,21 +102,21 @@ def _lines(record: Linpack) -> Iterator[str]:
     if record.load is not None and record.load.during > MAX_FOREIGN_SHARE * record.load.cores:
         yield (
             f"busy: other programs used {record.load.during:.2f} of {record.load.cores} cores"
-            " meanwhile, so the machine's own rate is unknown"
+            " during the run, so the rate of the undisturbed machine is unknown"
         )
     yield (
         f"residual {found.residual:.3g}, passes below {THRESHOLD:g}; BLAS"
         f" {record.blas or 'unknown: linked into the program'}"
     )
     if power.gflops_per_watt is None:
-        yield f"per watt: unknown ({power.reason})"
+        yield f"GFLOPS per watt: unknown ({power.reason})"
     else:
         interval = (
             "" if power.low_j is None else f", 95 %: {power.low_j:.4g} to {power.high_j:.4g} J"
         )
         yield (
-            f"per watt: {power.gflops_per_watt:.4g} GFLOPS, {power.energy_j:.4g} J{interval} while"
-            f" solving ({power.method})"
+            f"GFLOPS per watt: {power.gflops_per_watt:.4g}; energy while solving:"
+            f" {power.energy_j:.4g} J{interval} ({power.method})"
         )
 
 

@@ -49,8 +49,8 @@ Restart = Annotated[
     str | None,
     Option(
         metavar="COMMAND",
-        help="Command that restarts the machine before each further run of a workload, so that "
-        "each run has its own session.",
+        help="Command that restarts the machine before a workload's second and each later run, so "
+        "that the machine restarts between any two runs of a workload.",
     ),
 ]
 
@@ -70,8 +70,9 @@ def night(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Plan what fits into a night, run it with three seeds, draw the page. Resumable: rerun the
-    same command to continue. Exit code: 0 every planned run was made, 2 one failed."""
+    """Plan which workloads fit into a night, run each with three seeds, and render a page of the
+    results. Resumable: rerun the same command to continue. Exit code: 0 every planned run was made,
+    2 at least one failed."""
     limit_s = parse_limit(within, "--within")
     settings = RunOptions(division, "auto", "", framework, accelerator=accelerator, timing=None)
     asked = nights.Night(division.value, framework, accelerator.value, tuple(workloads or ()))
@@ -126,7 +127,7 @@ def _nothing_fits(plan: nights.Night) -> str:
         return "Nothing fits: the trial steps did not show how long a run takes; raise --within."
     return (
         f"Nothing fits: trial steps and {len(nights.SEEDS)} runs of the shortest workload take"
-        f" longer; give --within {math.ceil(least_s / 60)}m or more."
+        f" longer; give at least --within {math.ceil(least_s / 60)}m."
     )
 
 

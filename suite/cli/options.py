@@ -33,12 +33,12 @@ DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality 
 SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
 """A rank's meters may take six seconds until the harness replies to it."""
 AGENT_HELP = (
-    "Program that starts a process on a remote host: called as ssh is, or Slurm's `srun` (default:"
-    " ssh)."
+    "Program that starts a process on a remote host, called like ssh as PROGRAM HOST COMMAND,"
+    " or Slurm's `srun` (default: ssh)."
 )
 ACCUMULATE_HELP = (
-    "Mini-batches whose gradients are summed for one exchange and update; more than one is for the"
-    " open division."
+    "Number of mini-batches whose gradients are summed for one exchange and update; only the"
+    " open division allows more than one."
 )
 Runs = Annotated[list[Path], Argument(help="Run directories, or folders with run directories.")]
 WorkloadName = Annotated[
@@ -84,8 +84,8 @@ OfArithmetic = Annotated[
     Precision | None,
     Option(
         help=(
-            "Precision of products and convolutions (default: float32, with TF32 off); entries "
-            "are compared within one precision."
+            "Precision of products and convolutions (default: float32, with TF32 off); only "
+            "entries of the same precision are compared."
         )
     ),
 ]
@@ -186,8 +186,8 @@ class TrainingOptions:
         int | None,
         Option(
             help=(
-                "Seed for initial weights and sample order (default: 1); in a sweep, that of each"
-                " value's first run."
+                "Seed for initial weights and sample order (default: 1); in a sweep, the seed"
+                " of each value's first run."
             )
         ),
     ] = None
@@ -213,7 +213,8 @@ class TrainingOptions:
     accelerator: WhereTrained = Accelerator.AUTO
     precision: OfArithmetic = None
     hostfile: Annotated[
-        Path | None, Option(help="Hosts to train on, one per line (default: this machine).")
+        Path | None,
+        Option(help="File of hosts to train on, one per line (default: this machine)."),
     ] = None
     ranks_per_node: Annotated[
         int | None,
@@ -225,8 +226,8 @@ class TrainingOptions:
     wire: Annotated[
         Wire,
         Option(
-            help="Number format in which gradients are sent; 16-bit formats are for the open "
-            "division."
+            help="Number format in which gradients are sent; only the open division allows "
+            "16-bit formats."
         ),
     ] = Wire.EXACT
     accumulate: Annotated[int, Option(help=ACCUMULATE_HELP)] = 1

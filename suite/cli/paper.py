@@ -36,10 +36,10 @@ FROM_RUNS = (ItemState.REAL, ItemState.SIMULATED, ItemState.EMULATED)
 MEANINGS = {
     ItemState.REAL: "from runs on this machine",
     ItemState.SIMULATED: (
-        "from training that valgrind counted on this machine, with simulated caches and branch"
+        "from training under valgrind on this machine, which simulates the caches and the branch"
         " predictor"
     ),
-    ItemState.EMULATED: "from runs on several hosts, network namespaces on this machine",
+    ItemState.EMULATED: "from runs on several hosts that are network namespaces of this machine",
     ItemState.CALCULATED: "without a run",
     ItemState.NEEDS: "other hardware, as listed",
 }
@@ -81,11 +81,17 @@ def make(
     output: Annotated[Path, Option(help="Folder for the files.")] = OUTPUT,
     given: Annotated[
         list[str] | None,
-        Option("--with", metavar="NAME=PATH", help="What the runs need: second=DIR, hosts=FILE."),
+        Option(
+            "--with",
+            metavar="NAME=PATH",
+            help="Path that the runs need: second=DIR or hosts=FILE.",
+        ),
     ] = None,
     dry_run: Annotated[
         bool,
-        Option("--dry-run", help="Show which runs are missing and what they cost; run nothing."),
+        Option(
+            "--dry-run", help="Show which runs are missing and how long they take; run nothing."
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -111,7 +117,8 @@ def make(
     if isinstance(drawn, Missing) and runs is not None and _may_run(item, paths):
         commands = _commands(item, runs, named)
         print(
-            f"{item.id} needs {runs.title}; about {runs.minutes} minutes on two cores:",
+            f"{item.id} needs runs that take about {runs.minutes} minutes on two cores"
+            f" ({runs.title}):",
             file=sys.stderr,
         )
         print("\n".join(f"  suite {shlex.join(command)}" for command in commands), file=sys.stderr)
@@ -165,7 +172,7 @@ def _lines(registry: Registry, item: Item, compared: "tuple[ComparedValue, ...]"
     if item.differs:
         yield f"ours: {item.differs}"
     if not compared:
-        yield "The paper's text states no value for it."
+        yield "The paper's text states no value for this table or panel."
     for one in compared:
         ours = "" if one.ours is None else f", ours {one.ours}"
         reason = f" ({one.why})" if one.why else ""
@@ -240,7 +247,7 @@ def _make_runs(runs: RunSet, commands: list[list[str]]) -> None:
     removed first."""
     mark = _unfinished(runs)
     if mark.exists() and not all(command[0] == "sweep" for command in commands):
-        print(f"{RUNS / runs.name} was left unfinished and is made again", file=sys.stderr)
+        print(f"{RUNS / runs.name} is unfinished: it is removed and made again", file=sys.stderr)
         shutil.rmtree(RUNS / runs.name, ignore_errors=True)
     mark.parent.mkdir(parents=True, exist_ok=True)
     mark.touch()
@@ -265,8 +272,8 @@ def _totals(registry: Registry) -> Iterator[str]:
     of = {state: [item for item in registry.items if item.state is state] for state in ItemState}
     here = [item for state in FROM_RUNS for item in of[state] if _places(registry.runs_of(item))]
     yield (
-        f"{len(registry.items)} tables and panels; {len(here)} are drawn from runs that are here,"
-        f" {len(of[ItemState.CALCULATED])} without runs."
+        f"{len(registry.items)} tables and panels; {len(here)} can be drawn from runs that are"
+        f" here, {len(of[ItemState.CALCULATED])} without runs."
     )
     for state, items in of.items():
         yield f"  {len(items):>2} {state.value}: {MEANINGS[state]}"

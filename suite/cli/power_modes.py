@@ -32,7 +32,7 @@ SHOWN_MHZ, SHOWN_CHANGES = 40, 8
 _TITLES = {CPU: "CPU", GPU: "GPU", MEMORY: "memory (EMC)"}
 Root = Annotated[
     Path,
-    Option(help="Root of the file system; a recorded or simulated board has another one than /."),
+    Option(help="Root of the file system (default: /); a recorded or simulated board has its own."),
 ]
 
 
@@ -41,7 +41,7 @@ class ModeOptions:
     """The settings of a mode that `suite power set` changes; what is not given stays as it is."""
 
     cores: Annotated[
-        str | None, Option(help="Cores on line: a number (the first N), or a list such as 0-3,6.")
+        str | None, Option(help="Cores to keep online: N (the first N), or a list such as 0-3,6.")
     ] = None
     cpu_mhz: Annotated[int | None, Option(help="Upper limit of the CPU's clock (MHz).")] = None
     gpu_mhz: Annotated[int | None, Option(help="Upper limit of the GPU's clock (MHz).")] = None
@@ -51,14 +51,14 @@ class ModeOptions:
     governor: Annotated[
         str | None, Option(help="Governor of the CPU's clock, such as performance.")
     ] = None
-    turbo: Annotated[str | None, Option(help="on or off: clocks above the base frequency.")] = None
+    turbo: Annotated[str | None, Option(help="Clocks above the base frequency: on or off.")] = None
     fan: Annotated[
         str | None,
         Option(help="Duty of the fan, 0 to 255, or the name of nvpmodel's fan mode."),
     ] = None
     jetson_clocks: Annotated[
         bool,
-        Option("--jetson-clocks", help="Lock the clocks at their upper limits by jetson_clocks."),
+        Option("--jetson-clocks", help="Lock the clocks at their upper limits with jetson_clocks."),
     ] = False
 
     def wanted(self, mode: str | None) -> WantedMode:
@@ -261,7 +261,7 @@ def _left_lines(left: LeftSettings) -> Sequence[str]:
     why = (
         "Set by `suite power set`"
         if left.kind is JournalKind.KEPT and left.is_complete
-        else "Changed by a command that restores it at its end"
+        else "Changed by a command that restores the earlier settings when it ends"
     )
     changes = [f"  {change}" for change in left.changed[:SHOWN_CHANGES]]
     more = (
@@ -273,7 +273,7 @@ def _left_lines(left: LeftSettings) -> Sequence[str]:
         f"{why} ({left.wanted or 'several modes'}; {who}). Different from before:",
         *changes,
         *more,
-        "Put it back: suite power restore",
+        "To restore the earlier settings: suite power restore",
     ]
 
 

@@ -23,7 +23,10 @@ class FileOptions:
 
     time: Annotated[
         list[str] | None,
-        Option(help="Column of the times, by name or number from 1; twice for date and time."),
+        Option(
+            help="Column of the times, by name or number from 1; repeat it if date and time are in"
+            " two columns."
+        ),
     ] = None
     power: Annotated[
         list[str] | None, Option(help="Column of power; repeat it for rails that add up.")
@@ -55,7 +58,8 @@ class FileOptions:
     ] = None
     rate: Annotated[float | None, Option(help="Rows per second, for a file without times.")] = None
     decimal: Annotated[
-        str | None, Option(help="Decimal sign, where 1.234 may be a thousand: . or a comma.")
+        str | None,
+        Option(help="Decimal sign (. or a comma), where 1.234 could mean 1234."),
     ] = None
     day_first: Annotated[
         bool | None,
@@ -79,8 +83,8 @@ class FileOptions:
         bool | None,
         Option(
             "--mean/--moment",
-            help="Each row is the mean since the row before, or a single moment (default: by"
-            " instrument).",
+            help="Whether a row's value is the mean since the row before, or that at one moment"
+            " (default: depends on the instrument).",
         ),
     ] = None
 
@@ -125,8 +129,8 @@ def attach(
         float | None,
         Option(
             help=(
-                "Seconds to add to the file's times to count them from run_start; recorded as"
-                " given by hand (default: fitted)."
+                "Seconds to add to the file's times so that they count from run_start; the record"
+                " says that you gave this offset (default: fitted)."
             )
         ),
     ] = None,
@@ -168,7 +172,7 @@ def leave_out(
     meter: Annotated[
         str, Argument(help="Name of the power meter, as in the output of `suite check`.")
     ],
-    reason: Annotated[str, Option(help="What is wrong with it; readers see it.")],
+    reason: Annotated[str, Option(help="Why this meter is left out; shown to readers of the run.")],
     json: Json = False,
 ) -> None:
     """Leave a power meter out of a run's energies, because it contradicts another one."""
@@ -214,7 +218,7 @@ def _fit_sentence(found: Attachment) -> str:
     second = (
         "no other offset fits"
         if fit.second_ratio is None
-        else f"at the second-best offset {fit.second_ratio:.2f} times that"
+        else f"at the second-best offset {fit.second_ratio:.2f} times as high"
     )
     apart_s = moved_s(trace, fit, found.course)
     said = f"The fit moved the logger's times by {apart_s:+.1f} s. " if apart_s else ""

@@ -52,7 +52,7 @@ def quick(
     framework: FrameworkName = FRAMEWORK,
     epochs: Annotated[
         int,
-        Option(min=MIN_EPOCHS, help="Epochs of each workload's schedule to train."),
+        Option(min=MIN_EPOCHS, help="How many epochs of each workload's schedule to train."),
     ] = EPOCHS,
     within: Annotated[
         str | None,
@@ -78,8 +78,8 @@ def quick(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Train a few epochs of workloads and project times to the target. Exit code: 0 one or more
-    trained, 2 none."""
+    """Train a few epochs of workloads and project times to the target. Exit code: 0 at least one
+    was trained, 2 none."""
     within_s = None if within is None else parse_limit(within, "--within")
     ends_s = None if within_s is None else time.monotonic() + within_s
     looks: list[QuickLook] = []
@@ -159,7 +159,7 @@ def show_plan(
         steps = f"{row['epochs']} epochs of {row['steps_per_epoch']} steps"
         print(f"{row['workload']}: {most}{steps}{missing}")
     if share_s is None:
-        print("How long they take is known after the first steps; --within 30m sets a limit.")
+        print("The time is known only after the first steps; --within 30m sets a limit.")
 
 
 def _left_out(
@@ -304,7 +304,7 @@ def _measured_lines(found: QuickLook) -> Iterator[str]:
         )
         yield (
             f"training:  {_time(found.estimate.epoch_s, found.most_epochs)} for all"
-            f" {found.most_epochs} epochs, evaluations left out"
+            f" {found.most_epochs} epochs, without evaluations"
         )
 
 
@@ -313,8 +313,8 @@ def _projected(found: TimeProjection) -> str:
         "" if found.is_steady else "; not steady: the last epoch's time differs from the second's"
     )
     return (
-        f"projected: {_time(found.time_s, 1)} to the target, at {found.epochs:.3g} epochs (from"
-        f" {found.runs} reference runs){steady}"
+        f"projected: {_time(found.time_s, 1)} to the target, if it takes {found.epochs:.3g} epochs"
+        f" (from {found.runs} reference runs){steady}"
     )
 
 

@@ -51,8 +51,8 @@ def make(
             f" {point.base_learning_rate:g}: {_expectation(point)}"
         )
     print(
-        f"Written to {', '.join(map(str, written))}; `python -m tools.pin_round ROUND` freezes them"
-        " for a round."
+        f"Written to {', '.join(map(str, written))}; `python -m tools.pin_round ROUND` freezes"
+        " these points for a round."
     )
 
 
@@ -89,7 +89,7 @@ def show(
         detected = (
             "no speed-up is detected"
             if factor is None
-            else f"an entry that needs {factor:g} of the epochs is detected"
+            else f"an entry that needs {factor:g} times the reference's epochs is detected"
         )
         epochs = ", ".join(map(show_epochs, point.epochs))
         print(
@@ -139,8 +139,8 @@ def target(
         list[Path] | None,
         Argument(
             help=(
-                "Runs made with --no-target, or folders with them: their accuracies are kept in"
-                " rules/accuracies first."
+                "Runs made with --no-target, or folders with them: their accuracies are first"
+                " stored in rules/accuracies."
             )
         ),
     ] = None,
@@ -156,18 +156,18 @@ def target(
     print(f"target of {workload}: {'none' if named is None else f'{named:.1%}'}")
     if not found:
         print(
-            "no accuracies are kept: make runs with `suite run --division open --no-target`, and"
-            f" name them: suite reference-points target {workload} RUNS"
+            "no accuracies are stored: make runs with `suite run --division open --no-target`, then"
+            f" type: suite reference-points target {workload} RUNS"
         )
     for each in found:
         print(
-            f"batch size {each.batch_size}, learning rate {each.base_learning_rate:g}: best of the"
-            f" first {each.until_epoch} epochs"
+            f"batch size {each.batch_size}, learning rate {each.base_learning_rate:g}: highest"
+            f" accuracy of each run in its first {each.until_epoch} epochs"
             f" {', '.join(f'{best:.2%}' for best in each.best)}"
         )
         if each.bound is not None:
             print(
-                f"  mean less {each.deviations:.2f} standard deviations: {each.bound:.2%}; the"
+                f"  mean minus {each.deviations:.2f} standard deviations: {each.bound:.2%}; the"
                 f" target is at most {each.highest_target:.1%}"
             )
         if each.missing:
@@ -178,9 +178,9 @@ def _expectation(point: ReferencePoint) -> str:
     """In words."""
     interval = _interval(point)
     if point.expected_epochs is None or interval is None:
-        return "none (no run reached the target), so no score"
+        return "unknown (no run reached the target), so entries get no score"
     low, high = interval
-    ends = f"{low:.3g} or more" if high is None else f"{low:.3g} to {high:.3g}"
+    ends = f"at least {low:.3g}" if high is None else f"{low:.3g} to {high:.3g}"
     return (
         f"{point.expected_epochs:.3g} epochs, {1 - INTERVAL_LEVEL:.0%} interval {ends} (bootstrap"
         f" over {counted(len(point.runs), 'run')})"

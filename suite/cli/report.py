@@ -23,7 +23,7 @@ def report(
         bool,
         Option(
             "--beside-reference",
-            help="First page: these runs beside the project's reference results.",
+            help="Show these runs beside the project's reference results on the first page.",
         ),
     ] = False,
     evidence: Annotated[

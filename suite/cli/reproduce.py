@@ -115,8 +115,8 @@ def _show(record: Replication, folder: Path) -> None:
     names = ", ".join(printable(run.run_id) for run in record.originals)
     print(f"{names}: {found.verdict.value}, by {counted(len(record.runs), 'fresh run')}")
     losses = (
-        f"all of the first {found.losses.steps} steps are equal in {found.losses.equal_runs} of"
-        f" {counted(len(record.runs), 'fresh run')}"
+        f"the first {found.losses.steps} losses equal the original's in"
+        f" {found.losses.equal_runs} of {counted(len(record.runs), 'fresh run')}"
     )
     _line("losses", found.losses.verdict, losses, found.losses.reason)
     _line(
@@ -153,8 +153,8 @@ def _times(found: TimesCompared) -> str | None:
         return None
     limit = 1 + load_reproduction().margin
     return (
-        f"the original's {found.figure} is {found.ratio:.3f} times that of the fresh runs,"
-        f" {1 - found.level:.0%} interval {found.low:.3f} to {found.high:.3f}, margin"
+        f"the original's {found.figure} is {found.ratio:.3f} times that of the fresh runs"
+        f" ({1 - found.level:.0%} interval: {found.low:.3f} to {found.high:.3f}); the margin is"
         f" {1 / limit:.3f} to {limit:.3f}; an honest run is refuted with a probability of"
         f" at most {found.false_alarm:.1%}"
     )

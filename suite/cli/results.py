@@ -77,7 +77,7 @@ def _show_what_next(path: Path) -> None:
     print(f"\nThe run is in {path}")
     if not verdict.complies:
         rules = ", ".join(rules_broken_by(verdict.findings))
-        print(f"It does not comply with the {verdict.division} division: {rules}")
+        print(f"It breaks rules of the {verdict.division} division: {rules}")
     print(f"Check it:  {check}\nDraw it:   {report} --output site")
 
 
@@ -96,7 +96,7 @@ def ending_of(bundle: Bundle) -> str:
     is_reached, time_s = reached_s["value"] is not None, figures["gross_time_s"]["value"]
     done = [counted(before + now, "epoch")] if before + now or not cut else []
     after = " and ".join([*done, *(counted(epoch["steps"], "step") for epoch in cut)])
-    after += f" ({before} of them before it was resumed)" if before else ""
+    after += f" ({before} of them before the run was resumed)" if before else ""
     if is_reached:
         after += f", in {duration_text(reached_s['value'])}"
     elif time_s is not None:
@@ -152,7 +152,11 @@ def _interval(figure: dict[str, Any]) -> str:
     is_aliased = figure["value"] is not None and (figure.get("uncertainty") or {}).get(
         "possibly_aliased"
     )
-    return " (no interval: readings at fixed times may miss a regular load)" if is_aliased else ""
+    return (
+        " (no interval: readings at a fixed rate may miss a load that repeats)"
+        if is_aliased
+        else ""
+    )
 
 
 def _show_waiting(figures: Mapping[str, Any]) -> None:
@@ -191,8 +195,8 @@ def _show_disturbances(disturbances: dict[str, Any], where: str) -> None:
     for step in disturbances["clock_steps"]:
         moved = f"{step['step_s']:+.3g} s, {step['at_s']:.1f} s after the start"
         print(
-            f"The wall clock{where} was set by {moved}; durations are not affected."
-            " Let the clock be set before a run begins."
+            f"The wall clock{where} was moved by {moved}; durations are not affected."
+            " Synchronise the clock before a run begins."
         )
     for change in disturbances.get("settings", []):
         print(
@@ -215,8 +219,8 @@ def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:
         slowest = max(busy, key=lambda rank: rank["busy_ratio"])
         where = f" on {slowest['node']}" if slowest["node"] else ""
         print(
-            f"{'slowest rank':30} {slowest['rank']}{where}: busy {slowest['busy_ratio']:.3f} times"
-            f" the mean of {len(busy)} ranks"
+            f"{'slowest rank':30} {slowest['rank']}{where}: busy time"
+            f" {slowest['busy_ratio']:.3f} times the mean of {len(busy)} ranks"
         )
     exchange, limit, share = (
         summary["figures"].get(name, {}).get("value")
@@ -224,8 +228,8 @@ def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:
     )
     if share is not None:
         print(
-            f"{'exchange':30} {exchange:.4g} s an update; the nodes' links need at least"
-            f" {limit:.4g} s of it ({share:.0%})"
+            f"{'exchange':30} {exchange:.4g} s per update, of which the nodes' links need at least"
+            f" {limit:.4g} s ({share:.0%})"
         )
     for node in summary.get("nodes", []):
         if node["reason"]:

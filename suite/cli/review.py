@@ -30,14 +30,13 @@ def review(
         list[Path] | None,
         Option(
             metavar="DIR",
-            help="Folder of an implementation that made runs, for those outside the checkout;"
-            " repeatable.",
+            help="Folder of an implementation outside the checkout that made runs; repeatable.",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Draw epochs of a submission, replay its runs and models, and sign the record. Exit code: 0
-    agrees, 1 contradicts, 2 undecided."""
+    """Pick random epochs of a submission's runs, replay these runs, verify the models, and sign the
+    record. Exit code: 0 agrees, 1 contradicts, 2 undecided."""
     file, record = api.review(
         submission,
         organization=org,
@@ -64,7 +63,7 @@ def _show(file: Path, record: Review) -> None:
         print(f"  model {printable(name)}: {word[model.is_equivalent]}{reason}")
     reviewed = {run.manifest_sha256 for run in record.runs.values()}
     for name in sorted(record.replaced(reviewed) & record.runs.keys()):
-        print(f"  {printable(name)} was handed in again after a draw")
+        print(f"  {printable(name)} was handed in again after its epoch was drawn")
     print(f"Commit {file} and its signature.")
 
 
@@ -73,7 +72,11 @@ def _run(run: ReviewedRun) -> str:
     audit = run.audit
     if audit is None:
         return f"{drawn}not replayed; {printable(run.reason or '')}"
-    what = "first steps" if audit.state is None else "first steps and drawn state"
+    what = (
+        "first steps"
+        if audit.state is None
+        else "first steps, and steps from the drawn epoch's state"
+    )
     return f"{drawn}{what}: {audit.verdict.value}" + (
         f"; {printable(run.reason)}" if run.reason else ""
     )

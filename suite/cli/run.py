@@ -211,7 +211,7 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
     from suite.experiments.boards import board_numbers  # start-up: asyncio
 
     if settings.workload is None:
-        raise SuiteError("--boards makes one run on each board; name its --workload.")
+        raise SuiteError("--boards makes one run on each board; name the --workload.")
     for each in fields(settings):
         if each.name not in OF_FLEETS and getattr(settings, each.name) != each.default:
             raise SuiteError(
@@ -251,7 +251,7 @@ def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: boo
     except CannotComply as refusal:
         show_findings(refusal.findings, json)
         print(
-            f"{refusal.problem}. Change what the findings name, or use --allow-invalid to run it"
+            f"{refusal.problem}. Change what the findings name, or use --allow-invalid to run"
             " anyway.",
             file=sys.stderr,
         )

@@ -14,9 +14,9 @@ from suite.cli.options import DIVISION_HELP
 from suite.launch.isolation import Isolation
 
 TIMING_HELP = (
-    "Wait for the device after every step, which splits it into fetch, copy, compute and"
-    " communication (synchronised), or at the end of an epoch (asynchronous, and the default on an"
-    " accelerator that one rank trains on). On a CPU both are the same: synchronised."
+    "When to wait for the device: after every step (synchronised: splits the step into fetch, copy,"
+    " compute and communication), or only at the end of an epoch (asynchronous: the default for one"
+    " rank on an accelerator). On a CPU both are synchronised."
 )
 
 
@@ -98,8 +98,8 @@ class RunSettings:
         str | None,
         Option(
             help=(
-                "Witness of when the run begins and ends: URL of a `suite witness serve`, or"
-                " rfc3161:URL of a time stamp authority."
+                "Witness that signs when the run begins and ends: URL of a `suite witness serve`,"
+                " or rfc3161:URL of a time stamp authority."
             )
         ),
     ] = None
@@ -107,8 +107,8 @@ class RunSettings:
         Isolation | None,
         Option(
             help=(
-                "Start the implementation in Linux namespaces of its own (namespace) or a container"
-                " (podman), and record it."
+                "Isolate the implementation in new Linux namespaces (namespace) or a container"
+                " (podman); the run records the choice."
             )
         ),
     ] = None
@@ -158,8 +158,8 @@ class RunSettings:
         Option(
             metavar="SIZE",
             help=(
-                "Memory that the training process may take (2GB): what does not fit is recomputed"
-                " (docs/memory.md)."
+                "Memory that the training process may use (2GB); activations that do not fit are"
+                " recomputed (docs/memory.md)."
             ),
         ),
     ] = None
@@ -178,8 +178,8 @@ class RunSettings:
         Option(
             metavar="FILE",
             help=(
-                "File of boards, one per line as in a hostfile; each makes this run, to show how "
-                "far boards differ (docs/tuning.md)."
+                "File of boards, one per line as in a hostfile; each board makes this run, to "
+                "show how far they differ (docs/tuning.md)."
             ),
         ),
     ] = None

@@ -24,18 +24,19 @@ from suite.submission.declaration import SystemAvailability
 class Declared:
     """What the declaration of `suite package` says."""
 
-    org: Annotated[str, Option(help="Submitting organization; names a folder.")]
+    org: Annotated[str, Option(help="Submitting organization (also the name of its folder).")]
     availability: Annotated[SystemAvailability, Option(help="Availability of the system.")]
     round: Annotated[
-        str | None, Option(help="Round; names a folder (default: the round of the runs).")
+        str | None,
+        Option(help="Round (also the name of its folder; default: the round of the runs)."),
     ] = None
     notes: Annotated[str, Option(help="Free text, for instance on cooling.")] = ""
     launches: Annotated[
         list[Path] | None,
         Option(
             help=(
-                "Folder in which runs were started: every launch of the entries in it is declared,"
-                " finished or not."
+                "Folder in which runs were started: every launch of an entry's runs there is"
+                " declared, finished or not."
             )
         ),
     ] = None
@@ -58,7 +59,8 @@ class Evidence:
     probe: Annotated[
         list[Path] | None,
         Option(
-            help="File written by `suite verify-model --output`; one per workload and framework."
+            help="File written by `suite verify-model --output`; repeat it for each workload and"
+            " framework."
         ),
     ] = None
     implementation: Annotated[
@@ -66,13 +68,14 @@ class Evidence:
         Option(
             metavar="DIR",
             help=(
-                "Folder of your own implementation that made runs, with the same files as then; "
-                "repeatable."
+                "Folder of your own implementation that made runs, with its files unchanged since "
+                "then; repeatable."
             ),
         ),
     ] = None
     audit: Annotated[
-        list[Path] | None, Option(help="File written by `suite audit --output`; one per run.")
+        list[Path] | None,
+        Option(help="File written by `suite audit --output`; repeat it for each run."),
     ] = None
     sign: Annotated[
         Path | None,
@@ -91,7 +94,8 @@ def package(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."""
+    """Place runs in a submission tree and check the submission. Exit code: 0 complies, 1 does
+    not."""
     request = packaging.PackageRequest(
         declared.org,
         declared.round,
@@ -147,7 +151,7 @@ def submit(
     judge."""
     if not check_only:
         raise SuiteError(
-            "Submissions are pull requests, which you open yourself; run `suite submit --check-only"
-            " PATH` first, it applies the reviewer's checks."
+            "Submissions are pull requests, which you open yourself. First run `suite submit"
+            " --check-only PATH`, which applies the reviewer's checks."
         )
     show_result(check_submissions_in(path, "make one with `suite package`"), json)

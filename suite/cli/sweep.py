@@ -57,11 +57,15 @@ class SweepSettings:
     values: Annotated[
         str | None, Option(help="Values to vary over, such as 1,2,4 (default: the study's).")
     ] = None
-    nodes: Annotated[str | None, Option(help="Like --values, for a study of nodes.")] = None
+    nodes: Annotated[
+        str | None,
+        Option(help="Numbers of nodes to vary over, such as 1,2,4, in a study of nodes."),
+    ] = None
     weak: Annotated[
         bool,
         Option(
-            "--weak/--strong", help="Nodes: fixed mini-batch per rank (weak) or in all (strong)."
+            "--weak/--strong",
+            help="Study of nodes: fixed mini-batch per rank (weak) or of all ranks (strong).",
         ),
     ] = False
     repetitions: Annotated[
@@ -70,7 +74,10 @@ class SweepSettings:
     ] = None
     size: Annotated[
         int | None,
-        Option(min=1, help="Study linpack: order of the matrix on one node (default: by memory)."),
+        Option(
+            min=1,
+            help="Study linpack: order of the matrix on one node (default: as its memory allows).",
+        ),
     ] = None
     allow_busy: Annotated[
         bool,
@@ -95,7 +102,7 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
         return
     if settings.study == LINPACK:
         if training.dry_run:
-            raise SuiteError("The study linpack has one run on each node; leave --dry-run out.")
+            raise SuiteError("The study linpack has no dry run; leave --dry-run out.")
         from suite.cli.linpack_rate import linpack_study  # start-up: psutil
 
         linpack_study(

@@ -66,13 +66,13 @@ class MatrixOptions:
         Option(help="Matrix: order of the points in each repetition (default: interleaved)."),
     ] = None
     random: Annotated[
-        int | None, Option(min=1, help="Matrix: draw N points of the grid, in place of all.")
+        int | None, Option(min=1, help="Matrix: run only N points of the grid, picked at random.")
     ] = None
     cool_to: Annotated[
         float | None,
         Option(
             metavar="DEGC",
-            help="Matrix: wait before each run until the hottest sensor is this cool.",
+            help="Matrix: before each run, wait until no sensor is hotter than this.",
         ),
     ] = None
     boards: Annotated[
@@ -80,8 +80,8 @@ class MatrixOptions:
         Option(
             metavar="FILE",
             help=(
-                "Matrix: boards, one per line as in a hostfile, that share its runs"
-                " (docs/tuning.md)."
+                "Matrix: file of boards among which the runs are divided, one per line as in a"
+                " hostfile (docs/tuning.md)."
             ),
         ),
     ] = None

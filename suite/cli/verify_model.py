@@ -61,7 +61,7 @@ def verify_model(
     implementation: OwnImplementation = None,
     accelerator: Annotated[
         Processor,
-        Option(help="What the implementations compute on; the reference computes on the CPU."),
+        Option(help="Processor of the implementations; the reference computes on the CPU."),
     ] = Processor.CPU,
     precision: Annotated[
         Precision,
@@ -169,8 +169,8 @@ def _show_end(verdict: EquivalenceVerdict) -> None:
     for subject in verdict.subjects:
         if verdict.timed_batch_size is not None and not subject.shows_states:
             print(
-                "  unproved: optimizer, rate and decay of the timed steps, because"
-                f" {subject.name} hands over no training states; a closed submission needs them"
+                "  unproved: optimizer, learning rate and weight decay of the timed steps, because"
+                f" {subject.name} writes no training states, which a closed submission needs"
                 " (docs/implementing.md#training-states)"
             )
     print(f"\n{verdict.workload}: " + ("equivalent" if verdict.passed else "not equivalent"))

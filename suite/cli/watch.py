@@ -39,7 +39,9 @@ def watch(run: Annotated[Path, Argument(help="Run directory.")], json: Json = Fa
             time.sleep(REFRESH_S if goes_on else 0.0)
     except KeyboardInterrupt:
         again = shell_command("suite watch", run)
-        raise SuiteError(f"Interrupted; {run} goes on. To watch it again: {again}") from None
+        raise SuiteError(
+            f"Interrupted; the run {run} continues. To watch it again: {again}"
+        ) from None
     finally:
         lines.clear()
     bundle = Bundle(run)
@@ -58,8 +60,8 @@ def _why_not_whole(bundle: Bundle, training: Request) -> str:
         return f"{run} finished, but its bundle is not closed; `{finish}` closes it."
     if record.status == "running":
         return (
-            f"No process on this machine makes {run} (status: {record.status}); watch it where it"
-            f" is made. If it was killed, `{finish}` closes it."
+            f"{run} has the status {record.status}, but no process on this machine trains it. Watch"
+            f" it on the machine that trains it; if the run was killed, `{finish}` closes it."
         )
     cause = str(record.message or record.status).rstrip(".")
     closed = ending_of(bundle) if bundle.is_sealed else f"`{finish}` closes it."

@@ -245,12 +245,12 @@ def _sentence(event: events.ProgressEvent) -> str | None:
     if isinstance(event, events.StatesKept):
         return (
             f"Training states of at most {counted(event.epochs, 'epoch')} are kept in"
-            f" {event.folder}: up to {mebibytes(event.size_bytes)}"
+            f" {event.folder}; all together take at most {mebibytes(event.size_bytes)}"
         )
     if isinstance(event, events.ClosingGoesOn):
         return (
-            "\nThe training has ended; its bundle is closed first (Ctrl-C again stops that, and"
-            " `suite finish` completes it)"
+            "\nThe training has ended, and its bundle is being closed (another Ctrl-C stops the"
+            " closing, and `suite finish` then completes it)"
         )
     if isinstance(event, events.MemoryExhausted):
         return (

@@ -99,7 +99,7 @@ def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolv
             run_s = _run_s(look_within(request, EPOCHS, FIRST_LOOK_S, make_look), left[first.path])
         total_s += len(members) * (run_s or 0.0)
         what = ", ".join(run.path.name for run in members)
-        takes = "takes an unknown time, because its trial steps did not show it"
+        takes = "takes an unknown time, because the trial steps did not show how long"
         print(
             f"{workload}: {what}; "
             f"a run {takes if run_s is None else 'takes ' + duration_text(run_s)}",

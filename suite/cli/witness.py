@@ -29,15 +29,16 @@ def serve(
         Path | None,
         Option(
             help=(
-                "SSH key that signs; made if it does not exist (default: witness/key in the suite's"
-                " home)."
+                "SSH key that signs, created if it does not exist (default: witness/key in the"
+                " suite's home)."
             )
         ),
     ] = None,
     journal: Annotated[
         Path | None,
         Option(
-            help="File to append every statement to (default: witness/journal.jsonl, likewise)."
+            help="File to append every statement to (default: witness/journal.jsonl in the suite's"
+            " home)."
         ),
     ] = None,
     json: Json = False,

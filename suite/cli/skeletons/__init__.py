@@ -166,9 +166,9 @@ def _refuse_invalid(kind: SkeletonKind, name: str) -> None:
         or keyword.iskeyword(name)
     ):
         raise SuiteError(
-            f"{name!r} cannot name {kind.one}: use lower-case letters, digits and single"
-            f" {' or '.join(map(repr, joints))}, a letter first, no keyword of Python, at most"
-            f" {MAX_NAME_LENGTH} characters, as in {f'my{joints[0]}{kind.value}'!r}."
+            f"{name!r} cannot name {kind.one}: begin with a letter, use only lower-case letters,"
+            f" digits and single {' or '.join(map(repr, joints))}, at most {MAX_NAME_LENGTH}"
+            f" characters, and no Python keyword, as in {f'my{joints[0]}{kind.value}'!r}."
         )
 
 

@@ -52,7 +52,9 @@ def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
     runs: Path, tmp_path: Path
 ) -> None:
     said = printed("compare", runs / "16" / "1", runs / "64" / "1")
-    assert "1 of the 3 runs that an interval needs" in said and "99 %" not in said
+    assert (
+        "an interval needs 3 runs of each side, and one side has 1" in said and "99 %" not in said
+    )
     assert "best accuracy                  99.0 % / 99.0 %" in said
     digits = make_bundle(tmp_path / "digits", Scenario(division="open", data="digits"))
     said = printed("compare", runs / "16" / "1", digits)
@@ -100,7 +102,7 @@ def test_runs_are_exported_for_a_spreadsheet_and_unknown_is_empty(
         for row in json.loads(clients.read_text())
     ] == [("generic", 16, 3), ("generic", 64, 3)]
     for options in (("--table", "epochs", "--output", clients), ("--output", tmp_path / "folder")):
-        with pytest.raises(SuiteError, match="leave --table out, and name such a file"):
+        with pytest.raises(SuiteError, match="leave --table out, and give --output a name"):
             printed("export", runs, "--client-profiles", *options)
     with pytest.raises(SuiteError, match=r"must end with one of \.csv, \.parquet, \.json"):
         printed("export", runs, "--output", tmp_path / "t.xlsx")

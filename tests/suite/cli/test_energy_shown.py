@@ -106,8 +106,8 @@ def test_a_run_that_is_invalid_already_says_so(
     remove_event("eval_accuracy", 1)(bundle)
     bundle.save()
     show_result(SimpleNamespace(path=good_bundle, status="finished"), json=False)  # type: ignore[arg-type]
-    (row,) = (row for row in capsys.readouterr().out.splitlines() if "not comply" in row)
-    assert row.startswith("It does not comply with the closed division: ")
+    (row,) = (row for row in capsys.readouterr().out.splitlines() if "It breaks rules" in row)
+    assert row.startswith("It breaks rules of the closed division: ")
     assert "events-in-order" in row
 
 
@@ -140,7 +140,7 @@ def test_a_resumed_run_counts_all_epochs_and_its_time_is_of_those_that_it_traine
     made = make_bundle(tmp_path / "run", Scenario(accuracies=(0.97, 0.985, 0.98)))
     monkeypatch.setattr(summaries, "resumption_of", lambda bundle: SimpleNamespace(epoch=4))
     said = ending_of(Bundle(made))
-    assert "7 epochs (4 of them before it was resumed), the other 3 in " in said
+    assert "7 epochs (4 of them before the run was resumed), the other 3 in " in said
 
 
 @pytest.mark.parametrize(
@@ -163,6 +163,6 @@ def test_an_energy_read_on_a_fixed_clock_says_why_it_has_no_interval(
 ) -> None:
     show(good_bundle, None, [])
     assert (
-        "200 J (no interval: readings at fixed times may miss a regular load)"
+        "200 J (no interval: readings at a fixed rate may miss a load that repeats)"
         in capsys.readouterr().out
     )

@@ -67,12 +67,12 @@ def test_a_rehearsal_with_an_interpreter_says_what_it_has_and_installs_nothing(
         f"PyTorch would run in {old_pytorch}; nothing would be installed" in said[0]
         and "to download" not in said[0]
     )
-    assert said[1].startswith("note: torch 1.10.0 there; the requirements need 2.9.1.")
+    assert said[1].startswith("note: torch there: 1.10.0; the requirements name 2.9.1.")
     assert not (tmp_path / "home").exists()
     app(["env", "create", "pytorch", "--interpreter", str(old_pytorch)], standalone_mode=False)
     assert capsys.readouterr().out.splitlines() == [f"PyTorch runs in {old_pytorch}", *said[1:]]
     app(["env", "create", "pytorch", "--dry-run"], standalone_mode=False)
-    assert f"PyTorch runs in {old_pytorch} already; only --force" in capsys.readouterr().err
+    assert f"PyTorch already runs in {old_pytorch}; only --force" in capsys.readouterr().err
 
 
 def test_a_rehearsal_with_an_interpreter_in_json(

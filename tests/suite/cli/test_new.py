@@ -80,7 +80,7 @@ def test_an_existing_part_is_not_touched(kind: SkeletonKind, tmp_path: Path) -> 
 def test_a_name_that_none_can_have_is_refused(
     kind: SkeletonKind, name: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(SuiteError, match=f"cannot name {kind.one}: use lower-case letters"):
+    with pytest.raises(SuiteError, match=f"cannot name {kind.one}: begin with a letter"):
         write_skeleton(kind, name, tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -34,7 +34,8 @@ def test_all_are_listed_with_their_state(
     printed = capsys.readouterr().out
     assert (
         all(row["id"] in printed for row in rows)
-        and "54 tables and panels; 36 are drawn from runs that are here, 1 without runs." in printed
+        and "54 tables and panels; 36 can be drawn from runs that are here, 1 without runs."
+        in printed
     )
     assert all(
         f"{count} {state}: " in printed
@@ -108,7 +109,9 @@ def test_runs_that_were_interrupted_are_completed_and_not_drawn_as_they_are(
     for _ in range(2):
         assert suite(monkeypatch, "make", "concurrent-1a") == 2
     assert asked == ["concurrent", "concurrent"]
-    assert "runs/papers/beside was left unfinished and is made again" in capsys.readouterr().err
+    assert (
+        "runs/papers/beside is unfinished: it is removed and made again" in capsys.readouterr().err
+    )
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(

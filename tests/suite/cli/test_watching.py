@@ -145,7 +145,8 @@ def test_ctrl_c_ends_the_watching_and_not_the_run(
     monkeypatch.setattr("suite.cli.watch.time.sleep", interrupted)
     answer = str(CliRunner().invoke(app, ["watch", str(good_bundle)]).exception)
     assert answer == (
-        f"Interrupted; {good_bundle} goes on. To watch it again: suite watch {good_bundle}"
+        f"Interrupted; the run {good_bundle} continues. To watch it again: suite watch"
+        f" {good_bundle}"
     )
 
 
@@ -233,7 +234,7 @@ def test_a_record_that_no_run_can_have_is_a_sentence(good_bundle: Path) -> None:
 @pytest.mark.parametrize(
     ("status", "message", "said"),
     [
-        ("running", None, "No process on this machine makes {run}"),
+        ("running", None, "{run} has the status running, but no process on this machine trains it"),
         ("finished", None, "{run} finished, but its bundle is not closed"),
         ("interrupted", "interrupted by the user", "{run} ended: interrupted by the user."),
         ("failed", "rank 1 was ended by SIGKILL.", "{run} ended: rank 1 was ended by SIGKILL."),

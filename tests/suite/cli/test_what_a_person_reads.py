@@ -104,10 +104,16 @@ def test_what_is_set_now_and_what_the_suite_left() -> None:
     assert found[0] == (
         "Set by `suite power set` (15W; process 41, which still runs). Different from before:"
     )
-    assert found[8:] == ["  file 7", "  and 2 more", "Put it back: suite power restore"]
+    assert found[8:] == [
+        "  file 7",
+        "  and 2 more",
+        "To restore the earlier settings: suite power restore",
+    ]
     cut = LeftSettings(JournalKind.KEPT, "", 41, False, False, changes[:8])
     found = power_modes._left_lines(cut)
-    assert found[0].startswith("Changed by a command that restores it at its end (several modes;")
+    assert found[0].startswith(
+        "Changed by a command that restores the earlier settings when it ends (several modes;"
+    )
     assert "still runs" not in found[0] and "more" not in "".join(found)
     assert "2 power settings from before process 7 set 15W." in (
         power_modes.put_back_sentence(PutBack("15W", 7, ("a", "b")))
@@ -138,8 +144,8 @@ def test_a_cluster_s_hosts_have_their_own_links(capsys: pytest.CaptureFixture[st
     assert said[0] == "pi1              eth0 (ethernet, 1000 Mbit/s stated)"
     assert said[1:3] == ["pi2              no answer", "pi3              not ready"]
     assert said[3] == (
-        "pi4              eth0 (ethernet, speed unknown: it states none), from the first node:"
-        " round trip 0.4 ms, 94.3 Mbit/s, clock -2.5 ms ± 0.04 ms"
+        "pi4              eth0 (ethernet, speed unknown: it states none); from the first node:"
+        " round trip 0.4 ms, 94.3 Mbit/s, clock difference -2.5 ms ± 0.04 ms"
     )
     assert said[-1] == "These hosts can train together."
     assert [cluster._rate(rate) for rate in (99.94, 100.0, 940.6)] == [
@@ -257,10 +263,10 @@ def test_of_several_ranks_the_slowest_is_named_and_of_nodes_what_was_not_measure
         }
     )
     said = capsys.readouterr().out
-    assert "1 on pi2: busy 1.200 times the mean of 3 ranks" in said
-    assert "0.5 s an update; the nodes' links need at least 0.4 s of it (80%)" in said
+    assert "1 on pi2: busy time 1.200 times the mean of 3 ranks" in said
+    assert "0.5 s per update, of which the nodes' links need at least 0.4 s (80%)" in said
     assert "NOT MEASURED: pi3: it was lost" in said and said.count("NOT MEASURED") == 1
-    assert said.count("wall clock on pi2 was set by -2 s, 3.0 s after") == 1
+    assert said.count("wall clock on pi2 was moved by -2 s, 3.0 s after") == 1
     assert "on pi1 was" not in said, "the first node's are the run's own"
 
 
@@ -292,8 +298,8 @@ def look(**changes: Any) -> QuickLook:
 
 def test_a_projection_is_in_hours_where_it_is_long_and_says_where_epochs_differ() -> None:
     assert quick.quick_sentence(look()) == (
-        "lenet: 4 epochs, 12.3 s an epoch\n  projected: 2.5 h to the target, at 5 epochs (from 6"
-        " reference runs)\n  run:       runs/lenet"
+        "lenet: 4 epochs, 12.3 s an epoch\n  projected: 2.5 h to the target, if it takes 5"
+        " epochs (from 6 reference runs)\n  run:       runs/lenet"
     )
     both = TimeProjection("lenet", Interval(90.0, 80.0, 100.0), 4, 5.0, 6, False)
     said = quick.quick_sentence(look(projection=both, reached_s=61.5))

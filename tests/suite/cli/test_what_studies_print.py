@@ -58,7 +58,7 @@ def test_a_linpack_rate_is_said_with_what_it_is_of() -> None:
     assert said[3].startswith("busy: other programs used 0.41 of 8 cores")
     assert said[4].endswith("BLAS unknown: linked into the program")
     assert said[5] == (
-        "per watt: 0.51 GFLOPS, 4100 J, 95 %: 4000 to 4200 J while solving (by rail)"
+        "GFLOPS per watt: 0.51; energy while solving: 4100 J, 95 %: 4000 to 4200 J (by rail)"
     )
     unmeasured = of(gflops_per_watt=None, reason="no sensor")
     alone = linpack(
@@ -67,7 +67,7 @@ def test_a_linpack_rate_is_said_with_what_it_is_of() -> None:
     said = list(linpack_rate._lines(alone))
     assert len(said) == 3, "a twentieth of the cores is not busy"
     assert "SciPy's LU, which is not HPL" in said[0] and said[1].endswith("BLAS ESSL")
-    assert said[2] == "per watt: unknown (no sensor)"
+    assert said[2] == "GFLOPS per watt: unknown (no sensor)"
     no_interval = of(gflops_per_watt=0.5, energy_j=4.0, low_j=None, high_j=None, method="by rail")
     assert "4 J while" in list(linpack_rate._lines(linpack(power=no_interval)))[-1]
 
@@ -162,8 +162,8 @@ def test_a_replication_says_both_values_and_the_honest_limit() -> None:
         assert reproduce._accuracies(of(**{**vars(accuracies), missing: None})) is None
     times = of(figure="time", ratio=1.02, level=0.05, low=0.98, high=1.06, false_alarm=0.025)
     assert reproduce._times(times) == (
-        "the original's time is 1.020 times that of the fresh runs, 95% interval 0.980 to 1.060,"
-        " margin 0.909 to 1.100; an honest run is refuted with a probability of at most 2.5%"
+        "the original's time is 1.020 times that of the fresh runs (95% interval: 0.980 to 1.060);"
+        " the margin is 0.909 to 1.100; an honest run is refuted with a probability of at most 2.5%"
     )
     assert reproduce._times(of(ratio=None)) is None
 
@@ -202,14 +202,15 @@ def test_a_review_says_what_was_done_with_each_run(capsys: pytest.CaptureFixture
     review._show("review.json", record)  # type: ignore[arg-type]
     assert capsys.readouterr().out.splitlines() == [
         f"vendor: {contradicts.value}, 61 s",
-        f"  run-1: drawn epoch 3; first steps and drawn state: {contradicts.value}; other losses",
+        "  run-1: drawn epoch 3; first steps, and steps from the drawn epoch's state:"
+        f" {contradicts.value}; other losses",
         f"  run-2: first steps: {agrees.value}",
         "  run-3: drawn epoch 5; not replayed; no state was handed in",
         "  model a: equivalent",
         "  model b: not equivalent; loss",
         "  model c: not probed; no probe",
-        "  run-1 was handed in again after a draw",
-        "  run-2 was handed in again after a draw",
+        "  run-1 was handed in again after its epoch was drawn",
+        "  run-2 was handed in again after its epoch was drawn",
         "Commit review.json and its signature.",
     ]
 
@@ -240,7 +241,7 @@ def test_an_audit_says_what_it_would_have_found_and_what_it_did_not_look_at(
     said = shown(audited(AuditVerdict.AGREES))
     assert said.startswith(f"lenet-1: {AuditVerdict.AGREES.value}, 30 steps in PyTorch 2.9.0, 12 s")
     assert "step nearest to its tolerance: 7, loss 2.25, expected 2.5\n  difference 1.0e-01" in said
-    assert "a learning rate wrong by 3.31% or more" in said
+    assert "learning rate (errors of at least 3.31%)" in said
     assert "not checked: later steps, times, energy, accuracy and device\n" in said
     said = shown(audited(AuditVerdict.CONTRADICTS, reason="other losses"))
     assert "first step beyond its tolerance: 7" in said and "not checked" not in said
@@ -275,8 +276,10 @@ def test_an_audit_says_what_it_would_have_found_and_what_it_did_not_look_at(
     said = shown(audited(AuditVerdict.AGREES, state=state, bundle=own))
     assert f"state after epoch 4 (self-drawn): {AuditVerdict.CONTRADICTS.value}" in said
     assert "no step follows this state" in said
-    assert "correct samples of 10000: 9900, replayed 9905 (3 may differ)" in said
-    assert "the 200 steps after it, compared with 3 replays" in said
+    assert (
+        "samples classified correctly, of 10000: 9900, replayed 9905 (at most 3 may differ)" in said
+    )
+    assert "the 200 steps after this state, compared with 3 replays" in said
     assert "0.15, honest 0.1 to 0.2\n" in said and "0.25, honest 0.1 to 0.2: contradicts\n" in said
     assert "other steps, times, energy and device, and the run's own program" in said
 

@@ -129,7 +129,7 @@ def test_steps_where_there_is_no_time_for_three_epochs(
     said = quick_sentence(replace(found, most_epochs=30))
     assert (
         f"lenet: {steps} steps; at their speed an epoch takes " in said
-        and "for all 30 epochs, evaluations left out" in said
+        and "for all 30 epochs, without evaluations" in said
     )
 
 

@@ -335,6 +335,6 @@ def test_the_command_shows_the_wires_limit_beside_the_exchange(
     write_json(path / SUMMARY, summary)
     show_result(RunResult(path, "finished", None), False)
     assert (
-        "exchange                       0.025 s an update; the nodes' links need at least 0.02 s of"
-        " it (80%)" in capsys.readouterr().out
+        "exchange                       0.025 s per update, of which the nodes' links need at"
+        " least 0.02 s (80%)" in capsys.readouterr().out
     )

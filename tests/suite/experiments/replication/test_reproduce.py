@@ -42,7 +42,7 @@ def replication(suite: Run, original: Path, tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp("replications") / "lab"
     answer = suite.refused(f"reproduce {original} --org lab --output {folder}")
     assert (
-        "losses: confirmed; all of the first 10 steps are equal in 3 of 3 fresh runs"
+        "losses: confirmed; the first 10 losses equal the original's in 3 of 3 fresh runs"
         in answer.stdout
     )
     assert "times: undecided; a run has no finished epoch with a known time" in answer.stdout
