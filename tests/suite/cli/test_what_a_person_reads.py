@@ -200,7 +200,7 @@ def test_a_reference_point_s_expectation_has_both_ends() -> None:
     said = reference._expectation(point((4, True), (5, True), (6, True)))
     assert said == "5 epochs, 95% interval 4 to 6 (bootstrap over 3 runs)"
     said = reference._expectation(point((4, True), (10, False)))
-    assert "14 epochs, 95% interval 4 or more" in said, "some draws reach it in no run"
+    assert "14 epochs, 95% interval at least 4" in said, "some draws reach it in no run"
     assert "no run reached" in reference._expectation(point((10, False)))
 
 

@@ -69,7 +69,10 @@ def test_a_linpack_rate_is_said_with_what_it_is_of() -> None:
     assert "SciPy's LU, which is not HPL" in said[0] and said[1].endswith("BLAS ESSL")
     assert said[2] == "GFLOPS per watt: unknown (no sensor)"
     no_interval = of(gflops_per_watt=0.5, energy_j=4.0, low_j=None, high_j=None, method="by rail")
-    assert "4 J while" in list(linpack_rate._lines(linpack(power=no_interval)))[-1]
+    assert (
+        "energy while solving: 4 J (by rail)"
+        in list(linpack_rate._lines(linpack(power=no_interval)))[-1]
+    )
 
 
 def test_points_of_a_linpack_study_have_their_columns() -> None:

@@ -318,7 +318,10 @@ def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured
     write_json(path / SUMMARY, derive_summary(Bundle(path)).to_dict())
     show_result(RunResult(path, "finished", None), False)
     said = capsys.readouterr().out
-    assert "slowest rank                   0 on node0: busy 1.000 times the mean of 2 ranks" in said
+    assert (
+        "slowest rank                   0 on node0: busy time 1.000 times the mean of 2 ranks"
+        in said
+    )
     assert "NOT MEASURED: node1: the node has no readings" in said
 
 

@@ -172,7 +172,8 @@ def test_a_record_that_says_something_else_of_its_original_is_told(
     frames = api.load([original, folder])
     assert frames.replications == {}
     assert any(
-        "disagrees with the bundle of the original" in reason for reason in frames.broken["reason"]
+        "disagrees with the bundle of the replicated run" in reason
+        for reason in frames.broken["reason"]
     )
 
 
