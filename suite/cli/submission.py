@@ -30,6 +30,10 @@ class Declared:
         str | None,
         Option(help="Round (also the name of its folder; default: the round of the runs)."),
     ] = None
+    system: Annotated[
+        str | None,
+        Option(help="Name of this system, if you submit several: the folder is ORG.SYSTEM."),
+    ] = None
     notes: Annotated[str, Option(help="Free text, for instance on cooling.")] = ""
     launches: Annotated[
         list[Path] | None,
@@ -107,6 +111,7 @@ def package(
         evidence.sign,
         tuple(evidence.audit or ()),
         tuple(_packaged(folder) for folder in evidence.implementation or ()),
+        declared.system,
     )
     if archive is not None and archive.exists():  # before the folder is made
         raise SuiteError(f"{archive} exists; choose another --archive.")

@@ -96,6 +96,17 @@ def is_withdrawn(run: Path) -> bool:
     return is_withdrawal(run / WITHDRAWN) or is_withdrawal(withdrawal_beside(run))
 
 
+def submission_folder(organization: str, system: str | None) -> str:
+    """The name of a submission's folder: the organization's, and after a dot the system's, where
+    one organization submits several."""
+    return organization if system is None else f"{organization}.{system}"
+
+
+def is_folder_of(folder: str, organization: str) -> bool:
+    """Whether ``submission_folder`` gives this name for a system of the organization."""
+    return folder == organization or folder.startswith(f"{organization}.")
+
+
 def undeclared_submission(bundle: Path, workload: str, framework: str) -> Path | None:
     """The folder of which this bundle is a run by its place, <workload>/<framework>/run_<n>; None
     if it is in no such place."""

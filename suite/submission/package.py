@@ -33,7 +33,7 @@ from suite.submission.declaration import (
     DeclaredImplementation,
     SystemAvailability,
 )
-from suite.submission.folder_names import audit_path, probe_path
+from suite.submission.folder_names import audit_path, probe_path, submission_folder
 from suite.submission.launches import declare_entries
 from suite.submission.signature import sign_submission
 
@@ -60,7 +60,8 @@ class PackageRequest:
 
     ``round`` None: that of the runs. ``launches`` are folders in which runs were started,
     ``planned_runs`` how many runs of each entry were planned (None: those that finished).
-    ``implementations`` are those outside the checkout.
+    ``implementations`` are those outside the checkout. ``system`` names the system, or the version
+    of the suite, where the organization submits several.
     """
 
     organization: str
@@ -73,10 +74,11 @@ class PackageRequest:
     sign_with: Path | None = None
     audits: tuple[Path, ...] = ()
     implementations: tuple[PackagedImplementation, ...] = ()
+    system: str | None = None
 
 
 def package_runs(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
-    """Copy the sealed bundles into ``root/<round>/<organization>`` with declaration and system
+    """Copy the sealed bundles into ``root/<round>/<organization>[.<system>]`` with declaration and system
     description; returns that folder.
 
     The bundles are copied unchanged, in the order of their run ids. Raises SuiteError, with nothing
@@ -88,12 +90,12 @@ def package_runs(runs: Sequence[Path], request: PackageRequest, root: Path) -> P
         raise SuiteError(f"--notes are refused: {problem}; write them as a sentence.")
     bundles = sorted((Bundle(path) for path in runs), key=lambda bundle: bundle.run().run_id)
     round_name = _one_round(bundles, request.round)
-    folder = root / round_name / plain_name(request.organization, "--org")
+    folder = root / round_name / _name(request)
     refuse_inside_run(folder)
     if folder.exists():
         raise SuiteError(
-            f"{folder} exists; submissions are never overwritten: choose another --org, or move it"
-            " away."
+            f"{folder} exists; submissions are never overwritten: name this system with --system,"
+            " or move the folder away."
         )
     system = _one_system(bundles)
     folders = _folders(bundles, request)
@@ -128,6 +130,11 @@ def package_runs(runs: Sequence[Path], request: PackageRequest, root: Path) -> P
         if request.sign_with is not None:
             sign_submission(folder, request.sign_with)
     return folder
+
+
+def _name(request: PackageRequest) -> str:
+    system = None if request.system is None else plain_name(request.system, "--system")
+    return submission_folder(plain_name(request.organization, "--org"), system)
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def _review(
         yield Violation(
             name, f"a signature of {review.organization[:80]}", f"one by {signed.maker.signer}"
         )
-    declared = f"{context.declaration.round}/{context.declaration.organization}"
+    declared = f"{context.declaration.round}/{context.path.resolve().name}"
     if review.submission != declared:
         yield Violation(name, f"a review of {declared}", f"one of {review.submission[:120]}")
     trained = {"/".join(run.folder.trained) for run in context.runs if not run.is_withdrawn}

@@ -15,7 +15,14 @@ from suite.compliance.wording import value_text
 from suite.files.signature import SignatureState
 from suite.files.spreadsheet import problem_of_text
 from suite.submission.declaration import ADDRESSES, NAME
-from suite.submission.folder_names import AUDITS, LISTING, PROBES, REVIEWS, SIGNATURE
+from suite.submission.folder_names import (
+    AUDITS,
+    LISTING,
+    PROBES,
+    REVIEWS,
+    SIGNATURE,
+    is_folder_of,
+)
 from suite.submission.signature import allowed_signers
 
 ORDER = 103  # after the rules of bundles
@@ -66,13 +73,12 @@ def _layout(context: SubmissionContext) -> Violations:
                 f"a run of {workload} in {framework}",
             )
     folder = context.path.resolve()
-    if (folder.parent.name, folder.name) != (
-        context.declaration.round,
-        context.declaration.organization,
-    ):
+    declared = context.declaration
+    if folder.parent.name != declared.round or not is_folder_of(folder.name, declared.organization):
+        expected = f"the folder {declared.round}/{declared.organization}"
         yield Violation(
             NAME,
-            f"the folder {context.declaration.round}/{context.declaration.organization}",
+            f"{expected} or, for one system of several, {declared.organization}.SYSTEM",
             f"{folder.parent.name}/{folder.name}",
         )
 
