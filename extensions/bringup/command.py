@@ -35,7 +35,7 @@ FORMAT = JsonFormat(
         "suite": "version of the suite",
         "date": "day",
         "status": "complete, interrupted or failed",
-        "emulator": "name, or null on a board",
+        "emulator": "name of the emulator, or null on a board",
         "device": "profile",
         "evidence": "how the device was recognised",
         "board": "model, or null",
@@ -46,12 +46,12 @@ FORMAT = JsonFormat(
         "files": "list: path and content",
         "programs": "list: command and output",
         "meters": "list: a trial of each meter",
-        "step_s": "length of each step, or null",
+        "step_s": "length of each step of the staircase, or null",
         "steps": "the staircase of loads",
         "ranges": "list: lowest and highest reading of each channel",
         "calibrations": "list: gain and offset of each sensor",
         "failures": "sentences",
-        "removed": "what was replaced, in sentences",
+        "removed": "list: kinds of private details that were replaced, and how often",
     },
 )
 
@@ -78,13 +78,16 @@ def bringup(
         bool,
         typer.Option(
             "--train",
-            help="Also train LeNet-5 on the digits in PyTorch; the file is a .zip with both.",
+            help=(
+                "Also train LeNet-5 on the digits in PyTorch; the file is then a .zip with the"
+                " board's data and the run."
+            ),
         ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Collect what this board reports, meter readings and a calibration in one file; shown before
-    it is saved."""
+    """Write what this board reports, its meter readings and a calibration to one file, which is
+    shown to you before it is saved."""
     if json and not yes:
         raise SuiteError("--json prints the finished file and asks nothing: give --yes as well.")
     if not yes and not sys.stdin.isatty():
@@ -121,8 +124,8 @@ def bringup(
     if written.bringup.failures:
         count = len(written.bringup.failures)
         raise Reported(
-            f"{count} part{'s' if count > 1 else ''} of the bring-up failed; the file says which,"
-            " and has all others: send it."
+            f"{count} part{'s' if count > 1 else ''} of the bring-up failed; the file names what"
+            " failed and holds everything else: send the file."
         )
 
 
@@ -144,7 +147,7 @@ def _listing(found: BringUp) -> Iterator[str]:
         yield from _text(f"/{file.path}", file.content)
     for program in found.programs:
         ending = (
-            "ended after its time limit"
+            "stopped at its time limit"
             if program.exit_code is None
             else f"exit code {program.exit_code}"
         )

@@ -26,10 +26,10 @@ FORMAT = JsonFormat(
         "path": "folder of the record",
         "schema": "version of the record",
         "title": "what was counted",
-        "source": "program that counted; it simulates caches",
+        "source": "program that counted the events and simulated the caches",
         "valgrind": "version of valgrind",
-        "caches": ("processor; of l1i, l1d and last: size in bytes, ways, line in bytes"),
-        "cpu_model": "of this machine, or null",
+        "caches": ("processor; for each of l1i, l1d and last: size in bytes, ways, line in bytes"),
+        "cpu_model": "processor of this machine, or null",
         "workload": "its name",
         "data": "name of the data set",
         "train_samples": "samples of an epoch",
@@ -40,7 +40,9 @@ FORMAT = JsonFormat(
         "timed": (
             "list: framework, steps, cpu_s and clock_hz (or null) of a window without valgrind"
         ),
-        "figures": "by framework, with the names of hardware counters' figures; counts per epoch",
+        "figures": (
+            "figures by framework, named like those of hardware counters; counts are per epoch"
+        ),
     },
 )
 
@@ -69,7 +71,8 @@ def cachegrind(
     ),
     json: Json = False,
 ) -> None:
-    """Count a training step with valgrind (instructions, data, branches) and time it without."""
+    """Count the instructions, data accesses and branches of a training step with valgrind,
+    and time the step without valgrind."""
     names = tuple(dict.fromkeys(name.strip() for name in framework.split(",") if name.strip()))
     if not names:
         raise SuiteError("--framework names no framework", "give one, such as pytorch")
@@ -125,7 +128,7 @@ def _lines(record: CountedSteps) -> Iterator[str]:
         cycles = (
             f"{known['ipc']:.2f} per cycle"
             if "ipc" in known
-            else "per cycle unknown (the cores' clock was not measured)"
+            else "instructions per cycle unknown (the cores' clock was not measured)"
         )
         yield (
             f"{name:12}{known['instructions_per_cpu_s'] / 1e9:.2f} billion instructions per CPU "

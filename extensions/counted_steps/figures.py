@@ -70,7 +70,7 @@ def draw(item: Item, record: CountedSteps) -> PaperFigure | Missing:
         tuple(panels),
         (),
         _about(record, names),
-        "none: counts of one pair of processes of each framework",
+        "none: the counts come from one pair of processes for each framework",
     )
 
 
@@ -98,8 +98,8 @@ def _timed(record: CountedSteps, names: tuple[str, ...]) -> str:
             " chain of additions."
         )
     return (
-        f" CPU time of a step: the same training without valgrind, {windows} windows, with the"
-        f" instructions that valgrind supports (AVX2).{clock}"
+        f" CPU time of a step: measured in {windows} windows of the same training without"
+        f" valgrind, restricted to the instructions that valgrind supports (AVX2).{clock}"
     )
 
 

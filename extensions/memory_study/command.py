@@ -38,14 +38,16 @@ PLAN_FORMAT = JsonFormat(
         "image": "width and height of a picture",
         "optimizer": "sgd, sgd-momentum or adam",
         "budget_bytes": "memory that training may take",
-        "framework_bytes": "resident size of the framework's process before any weight",
+        "framework_bytes": (
+            "resident size of the framework's process before any weight is allocated"
+        ),
         "framework_source": "source of that figure",
         "weight_bytes": "weights",
         "buffer_bytes": "running statistics",
         "gradient_bytes": "gradients of the weights",
         "state_bytes": "optimizer state",
         "activation_bytes": "what all blocks keep for the backward pass",
-        "transient_bytes": "what the peak moment needs beyond activation_bytes",
+        "transient_bytes": "memory needed at the peak in addition to activation_bytes",
         "peak_bytes": "highest memory without recomputation, everything included",
         "planned_bytes": "highest memory under the schedule",
         "fits": "whether training fits without recomputation",
@@ -53,11 +55,12 @@ PLAN_FORMAT = JsonFormat(
         "largest_image": "largest picture that fits without recomputation, or null",
         "bfloat16": "planned_bytes if all activations were kept in bfloat16",
         "storage": (
-            "the schedule that keeps the fewest activations on storage, without recomputation: "
-            "planned_bytes, and the keys of schedule; or null"
+            "schedule without recomputation that keeps the fewest activations on storage (keys:"
+            " planned_bytes and those of schedule), or null"
         ),
         "blocks": (
-            "list: sizes and times of each block of the chain, and its options to keep less"
+            "list: sizes and times of each block of the chain, and the ways in which the block"
+            " can keep less"
         ),
         "schedule": (
             "name, peak_bytes, time, recompute_factor, spilled_bytes of a step, steps"
@@ -76,7 +79,7 @@ TABLES_FORMAT = JsonFormat(
         "depth": "of the ResNet",
         "batch_size": "samples of a mini-batch",
         "image": "width and height of a picture",
-        "published": "value of the paper: MiB, in Table III GiB",
+        "published": "value in the paper, MiB (GiB in Table III)",
         "calculated": "value from the layers",
         "kept": "weights and what PyTorch keeps for the backward pass",
         "deviation": "calculated / published - 1",
@@ -101,7 +104,7 @@ FRAMEWORK_FORMAT = JsonFormat(
     "memory-framework",
     "suite memory framework",
     {
-        "size_bytes": "resident size of PyTorch's process before any weight",
+        "size_bytes": "resident size of PyTorch's process before any weight is allocated",
         "source": "source of that figure",
     },
 )
@@ -212,7 +215,7 @@ def framework(json: Json = False) -> None:
         return
     print(
         f"PyTorch's process takes {write_size(found.size_bytes)} before any weight of the network"
-        f" ({found.source})."
+        f" is allocated ({found.source})."
     )
 
 
@@ -278,16 +281,18 @@ def study(
             help="Networks to measure; all five ResNets are planned in any case.",
         ),
     ] = "resnet18,resnet50",
-    budget: Annotated[str, typer.Option(help="Memory limit, a line in the figures.")] = "2GB",
+    budget: Annotated[
+        str, typer.Option(help="Memory limit, drawn as a line in the figures.")
+    ] = "2GB",
     measure_below: Annotated[
         str, typer.Option(help="Measure only schedules with a planned peak up to this.")
     ] = "3GB",
     steps: Annotated[
-        int, typer.Option(min=1, help="Measured steps of each schedule, after one that warms up.")
+        int, typer.Option(min=1, help="Measured steps of each schedule, after one warm-up step.")
     ] = 3,
     json: Json = False,
 ) -> None:
-    """Plan and measure peak memory and recompute factor over depth, mini-batch and picture: Figure
+    """Plan and measure peak memory and recompute factor by depth, mini-batch and picture: Figure
     1 of Kukreja et al. (2019)."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise SuiteError(f"{output} exists and is not empty", "choose another --output")
@@ -362,7 +367,7 @@ def _plan_lines(made: MemoryPlan) -> Iterator[str]:
         ("running statistics", made.buffer_bytes, ""),
         ("optimizer state", made.state_bytes, where.optimizer),
         ("gradients of the weights", made.gradient_bytes, "grow while the backward pass proceeds"),
-        ("activations", made.activation_bytes, "kept for the backward pass; by block below"),
+        ("activations", made.activation_bytes, "kept for the backward pass; listed by block below"),
     )
     yield from (f"  {name:26}{write_size(size):>9}  {note}".rstrip() for name, size, note in parts)
     yield f"  {'highest at once':26}{write_size(made.peak_bytes):>9}  without recomputation"
@@ -379,13 +384,13 @@ def _elsewhere_lines(made: MemoryPlan) -> Iterator[str]:
     halved = write_size(fixed + peak_in_bfloat16(updated_at_once(made.blocks)))
     yield ""
     yield (
-        f"Without recomputation, with all activations in bfloat16, the peak would be {halved}; the "
-        "gradients would differ, and no run does this."
+        f"Without recomputation, with all activations in bfloat16, the peak would be {halved};"
+        " the gradients would differ, and the suite does not train this way."
     )
     if made.fits:
         return
     if stored is None:
-        yield "Without recomputation, it does not fit even with all activations on storage."
+        yield "Without recomputation, training does not fit even with all activations on storage."
         return
     moved, card, disk = (
         stored.cost.spilled_bytes,
@@ -395,19 +400,19 @@ def _elsewhere_lines(made: MemoryPlan) -> Iterator[str]:
         ),
     )
     yield (
-        f"With activations on storage it fits (`suite run --spill DIR`): {stored.schedule.name},"
-        f" {write_size(fixed + stored.cost.peak_bytes)} of memory. Each step writes"
-        f" {write_size(moved)} and reads them again, which takes {card:.3g} s on an SD card of"
-        f" class 10 and {disk:.2g} s on an NVMe disk of 1 GB/s."
+        "With activations on storage, training fits (`suite run --spill DIR`):"
+        f" {stored.schedule.name}, {write_size(fixed + stored.cost.peak_bytes)} of memory. Each "
+        f"step writes {write_size(moved)} and reads them again, which takes {card:.3g} s on an SD"
+        f" card of class 10 and {disk:.2g} s on an NVMe disk of 1 GB/s."
     )
 
 
 def _verdict(made: MemoryPlan) -> Iterator[str]:
     budget = write_size(made.budget_bytes)
     if made.fits:
-        yield f"It fits {budget} without recomputation."
+        yield f"Training fits {budget} without recomputation."
     else:
-        yield f"It does not fit {budget} without recomputation."
+        yield f"Training does not fit {budget} without recomputation."
     if made.largest_batch_size is None:
         yield "Without recomputation not even one picture fits."
     else:
@@ -420,17 +425,17 @@ def _verdict(made: MemoryPlan) -> Iterator[str]:
             f"The largest picture at this mini-batch is {made.largest_image}x{made.largest_image}."
         )
     if not made.fits and made.schedule is None:
-        yield "With recomputation it does not fit either."
+        yield "With recomputation, training does not fit either."
     if not made.fits and made.schedule is not None and made.planned_bytes is not None:
         cost, times = (
             made.schedule.cost,
             "estimated" if made.workplace.times is None else "measured",
         )
         yield (
-            f"With recomputation it fits: schedule {made.schedule.schedule.name},"
-            f" {write_size(made.planned_bytes)}, recompute factor {cost.recompute_factor:.2f} by"
-            f" {times} times ({made.schedule.schedule.forwards} forward runs of {len(made.blocks)}"
-            " blocks)."
+            f"With recomputation, training fits: schedule {made.schedule.schedule.name}, "
+            f"{write_size(made.planned_bytes)}, recompute factor {cost.recompute_factor:.2f} from"
+            f" {times} times ({made.schedule.schedule.forwards} forward runs for"
+            f" {len(made.blocks)} blocks)."
         )
 
 

@@ -19,8 +19,8 @@ from suite.extensions.memory_study.record.study_file import (
 )
 
 SOURCE = (
-    "highest resident set (VmHWM) of a process; factor: CPU time of a step over that without"
-    " recomputation"
+    "highest resident set (VmHWM) of a process; factor: CPU time of a step divided by that"
+    " without recomputation"
 )
 NO_SCHEDULE = "no schedule fits"
 
@@ -140,7 +140,9 @@ def _of_memory(fits: list[Fit], networks: tuple[str, ...]) -> tuple[str, ...]:
 def _says(fit: Fit) -> str:
     if fit.factor is None:
         return (
-            "no" if fit.largest_batch is None else f"no; a mini-batch of {fit.largest_batch} does"
+            "no"
+            if fit.largest_batch is None
+            else f"no, but a mini-batch of {fit.largest_batch} fits"
         )
     if fit.factor > 1:
         return f"with a schedule, factor {fit.factor:.2f}"

@@ -30,7 +30,10 @@ FORMAT = JsonFormat(
             "mode, estimates with 90 % intervals, is_profiled, probability of being within"
             " the limits; or null"
         ),
-        "binds": "limit that keeps the mode from being better, or null",
+        "binds": (
+            "limit that excludes every better mode, else the resource with the largest"
+            " elasticity; or null"
+        ),
         "time_follows": "elasticity of the time in each resource",
         "next": "mode to profile next, as recommended; or null",
         "front": ("list of profiled modes on the Pareto front: mode, membership (on, possibly)"),
@@ -53,7 +56,7 @@ class LimitOptions:
     max_minutes: Annotated[
         float | None,
         typer.Option(
-            help="Time must stay below this (minutes for what time_s measures, such as an epoch)."
+            help="Time of what time_s measures, such as an epoch, must stay below this (minutes)."
         ),
     ] = None
     max_joules: Annotated[
@@ -73,7 +76,9 @@ class ModelOptions:
 
     model: Annotated[
         str,
-        typer.Option(help="physical; or a baseline: linear (the paper's), neural (as PowerTrain)."),
+        typer.Option(
+            help="physical; or a baseline: linear (as in the paper), neural (as in PowerTrain)."
+        ),
     ] = "physical"
     other: Annotated[
         list[Path] | None,
@@ -86,8 +91,8 @@ class ModelOptions:
         typer.Option(
             min=0,
             help=(
-                "Seed of the draws; with --design, a seed above 0 chooses modes near the usual"
-                " ones."
+                "Seed of the random draws; with --design, a seed above 0 chooses modes near those"
+                " of seed 0."
             ),
         ),
     ] = 0
@@ -110,7 +115,7 @@ def predict(
     design: Annotated[
         bool,
         typer.Option(
-            "--design", help="Print the modes to profile first, as a table to fill in, and end."
+            "--design", help="Print the modes to profile first, as a table to fill in, and stop."
         ),
     ] = False,
     front: Annotated[
@@ -189,8 +194,8 @@ def _lines(
 
     predicted = len(known.modes) - len(profile)
     yield (
-        f"{len(profile)} modes profiled, {predicted} predicted; the intervals' nominal coverage is"
-        " 90 % (extensions/prediction/README.md: how often they held)."
+        f"{len(profile)} modes profiled, {predicted} predicted; the intervals' nominal coverage"
+        " is 90 % (extensions/prediction/README.md: how often they contained the true value)."
     )
     found = answer(known, asked)
     if asked.limits():
@@ -211,8 +216,8 @@ def _answer_lines(found: "Answer", asked: "Question") -> Iterator[str]:
     )
     if found.recommended is None:
         yield (
-            f"No mode is within the limits ({within}) with a probability of {CERTAINTY:.0%}; raise"
-            " a limit, or profile the mode below."
+            f"No mode is within the limits ({within}) with a probability of at least"
+            f" {CERTAINTY:.0%}; raise a limit, or profile the mode below."
         )
         return
     one = found.recommended

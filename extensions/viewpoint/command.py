@@ -30,9 +30,13 @@ FORMAT = JsonFormat(
         "teacher_parameters": "number",
         "student_parameters": "number",
         "labels": (
-            "tracks, sure and kept tracks, frames, size_bytes, noise as a share with its interval"
+            "tracks, the sure and the kept ones among them, frames, size_bytes, noise (share of"
+            " wrong labels, with an interval)"
         ),
-        "views": ("list: view_deg, and the accuracy of teacher, student before and student after"),
+        "views": (
+            "list: view_deg, and the accuracy of teacher, student before training and student"
+            " after training"
+        ),
         "training": "steps, samples, time_s, cpu_s",
     },
 )
@@ -55,7 +59,9 @@ class ViewpointOptions:
     ] = None
     tracks: Annotated[
         int,
-        typer.Option(help="Subjects that pass the camera, each a picture of the evaluation set."),
+        typer.Option(
+            help="Number of subjects that pass the camera; each is a picture of the evaluation set."
+        ),
     ] = 1000
     frames: Annotated[
         int, typer.Option(help="Frames per track, from a skewed view to a nearly frontal one.")
@@ -63,7 +69,10 @@ class ViewpointOptions:
     sure: Annotated[
         float,
         typer.Option(
-            help="Probability that the teacher's class of the last frame needs to label the track."
+            help=(
+                "Minimum probability of the teacher's class in the last frame for it to label"
+                " the track."
+            )
         ),
     ] = 0.95
     storage: Annotated[
@@ -100,7 +109,8 @@ def viewpoint(
     run: Annotated[Path, typer.Argument(help="The teacher: a bundle of a run with --keep-states.")],
     options: ViewpointOptions,
 ) -> None:
-    """Train a student on frames from the side, with labels of a teacher that knows the front."""
+    """Train a student on frames from the side, with labels from a teacher that was trained on
+    frontal pictures."""
     threads = usable_cores() if options.threads is None else options.threads
     refuse_threads(threads)
     chosen = Options(

@@ -17,8 +17,9 @@ def charts(study: StudyRecord) -> tuple[Chart, ...]:
         Chart(
             "viewpoint-accuracy",
             "Accuracy by viewpoint",
-            "Accuracy on the tested pictures by viewing angle: of the teacher, which knows the"
-            " front, and of the student before and after training. Line: 95 % interval (Wilson).",
+            "Accuracy on the tested pictures by viewing angle: of the teacher, which was trained"
+            " on frontal pictures, and of the student before and after training. Line: 95 %"
+            " interval (Wilson).",
             lambda *_: _describe(study.record.parent),
         ),
     )

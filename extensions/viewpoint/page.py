@@ -94,7 +94,7 @@ def _idle(found: Results) -> str:
         else f", and at least one task waited for a CPU {setting.waiting:.0%} of the time"
     )
     return one_line(
-        f"The student had idle CPU time only ({setting.idle}); other programs used"
+        f"The student ran only in idle CPU time ({setting.idle}); other programs used"
         f" {setting.foreign_cores:.2f} of {setting.cores} cores{waited}."
     )
 

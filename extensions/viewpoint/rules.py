@@ -42,7 +42,7 @@ def _learned(found: Recording, folder: Path) -> Violations:
     if found.student.start_ns < found.teacher.end_ns:
         yield Violation(
             "student.json",
-            "a student that trains after its teacher has labelled",
+            "a student that trains after its teacher has labelled the frames",
             "one that began before",
         )
     labels, trained = labels_of(found, folder), sum(step.samples for step in found.steps)
@@ -93,8 +93,8 @@ RULES = (
     ),
     Rule(
         "viewpoint-idle",
-        "The student ran on idle CPU time only (a cgroup's cpu.idle or least weight), and its"
-        " CPU time fits the machine.",
+        "The student ran only in idle CPU time (in a cgroup with cpu.idle or the lowest weight),"
+        " and its CPU time is at most what the machine's cores could give.",
         "Training on the node must not slow down the node's own work.",
         AGAIN,
         (OfFolder("viewpoint-idle", _of_records(_idle)),),

@@ -81,7 +81,7 @@ def bring_up(
         session.add(status=INTERRUPTED)
         session.write()
         raise KeyboardInterrupt(
-            f"{session.path} holds what was collected until then"
+            f"{session.path} holds what was collected before the interruption"
         ) from interrupt
     session.add(status=FAILED if session.bringup.failures else COMPLETE)
     session.write()

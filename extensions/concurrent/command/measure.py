@@ -40,15 +40,18 @@ FORMAT = JsonFormat(
     {
         "folder": "folder of the records",
         "setting": "arrivals, schedule, threads and priorities when both sides run",
-        "training_alone": "steps, samples_per_s, steps_per_s; each an interval or null",
-        "batches": ("list: batch size, inference alone and beside, training beside, interference"),
+        "training_alone": "steps; samples_per_s and steps_per_s, each with an interval, or null",
+        "batches": (
+            "list: batch size, inference alone, inference and training at the same time,"
+            " interference"
+        ),
     },
 )
 
 FIGURES_FORMAT = JsonFormat(
     "concurrent-figures",
     "suite concurrent figures",
-    {"figures": "paths of the figures; the caption of each is beside it, as .txt"},
+    {"figures": "paths of the figures; each caption is in the .txt file of the same name"},
 )
 
 app = typer.Typer(
@@ -246,8 +249,8 @@ def _notes(figures: InferenceFigures) -> Iterator[str]:
     if stability.growth is not None:
         growth = stability.growth
         yield (
-            f"queue {stability.state.value}: it grows by {growth.value:.2%} of the arriving images"
-            f" ({growth.low:.2%} to {growth.high:.2%})"
+            f"queue {stability.state.value}: it grows by {growth.value:.2%} of the arriving"
+            f" images (95 % interval {growth.low:.2%} to {growth.high:.2%})"
         )
     elif stability.reason:
         yield f"queue {stability.state.value}: {stability.reason}"

@@ -152,7 +152,9 @@ class SharingOptions:
         ScheduleKind.CONCURRENT
     )
     slice: Annotated[str, typer.Option("--slice", help="Period of --schedule sliced.")] = "100ms"
-    share: Annotated[float, typer.Option(help="The training's share of a period.")] = 0.5
+    share: Annotated[
+        float, typer.Option(help="Share of each period that training gets, with --schedule sliced.")
+    ] = 0.5
     threads: Annotated[
         int | None,
         typer.Option(

@@ -29,10 +29,10 @@ FORMAT = JsonFormat(
     {
         "folder": "folder of the records",
         "best": (
-            "batch, schedule, train_threads, infer_threads, power_mode (null: left as it was)"
+            "batch, schedule, train_threads, infer_threads, power_mode (null: mode not changed)"
         ),
         "minimised": "time or energy",
-        "samples_per_s": "median training rate of its final trials",
+        "samples_per_s": "median training rate in the final trials of best",
         "energy_j": "median energy of the machine per trained sample, or null",
         "trials": (
             "list: candidate, duration_s, samples_per_s, p99_s (null: unfinished images),"
@@ -70,7 +70,9 @@ class TuningOptions:
     infer_batch: Annotated[str, typer.Option(help="Batch sizes to choose from.")] = "1,4,16,64"
     duration: Annotated[
         str,
-        typer.Option(help="Length of the final measurements; the first ones take a quarter of it."),
+        typer.Option(
+            help="Length of each final measurement; the earlier ones take a quarter of this time."
+        ),
     ] = "60s"
     threads: Annotated[
         str | None,
@@ -80,8 +82,8 @@ class TuningOptions:
         str | None,
         typer.Option(
             help=(
-                "Power modes to choose from, by name or id (`suite power list`; default: what is"
-                " set)."
+                "Power modes to choose from, by name or id (`suite power list`; default: the"
+                " mode that is set)."
             )
         ),
     ] = None
@@ -155,7 +157,9 @@ def tune_command(scenario: ScenarioOptions, tuning: TuningOptions) -> None:
 
 def _lines(found: Tuned) -> list[str]:
     worst_s = max(trial.p99_s for trial in found.finals)
-    energy = "" if found.energy_j is None else f", {found.energy_j:.3g} J of the machine per sample"
+    energy = (
+        "" if found.energy_j is None else f", {found.energy_j:.3g} J per sample (whole machine)"
+    )
     return [
         f"chosen: {found.best}",
         (

@@ -28,9 +28,10 @@ def charts(study: StudyRecord) -> tuple[Chart, ...]:
         Chart(
             "beside-sawtooth",
             "Latency by image",
-            "Milliseconds from an image's intended arrival to the end of its batch, for the images"
-            f" of the first {FIRST_S:g} seconds. The fall within a batch is the arrival gap; its"
-            " lowest point is the execution.",
+            "Milliseconds from an image's intended arrival to the end of its batch, for the"
+            f" images of the first {FIRST_S:g} seconds. From one image of a batch to the next, "
+            "latency falls by the time between their arrivals; the lowest latency is the time of"
+            " execution.",
             lambda *_: _sawtooth(folder),
         ),
         Chart(
@@ -44,8 +45,8 @@ def charts(study: StudyRecord) -> tuple[Chart, ...]:
         Chart(
             "beside-training",
             "Training beside inference",
-            "Training steps per second beside the inference and alone; line: 95 % interval of"
-            " blocks within the measurement.",
+            "Training steps per second beside the inference and alone; line: 95 % interval,"
+            " computed from blocks of the measurement.",
             lambda *_: _rates(folder),
         ),
     )

@@ -70,7 +70,9 @@ def throughput(folder: Path) -> PaperFigure:
     about = (
         "Training steps per second beside the inference, by inference batch size; thin line: alone."
     )
-    return PaperFigure((panel,), (), about, "95 % interval of blocks within the measurement")
+    return PaperFigure(
+        (panel,), (), about, "95 % interval, computed from blocks of the measurement"
+    )
 
 
 FIGURES: Mapping[str, tuple[str, Callable[[Path], PaperFigure]]] = {
@@ -105,7 +107,7 @@ def _sawtooth_over_gap(wanted: Measure, folder: Path) -> FoundValue | Unknown:
         if each.beside.arrival_gap_s is not None and each.batch >= 8
     }
     if not gaps:
-        return Unknown("no measurement with batches of 8 or more has a sawtooth")
+        return Unknown("no measurement with batches of at least 8 images has a sawtooth")
     batch = min(gaps, key=lambda size: abs(size - 16))
     return FoundValue((gaps[batch] or 0.0) * results.setting.rate_per_s, of=f"batches of {batch}")
 
@@ -116,7 +118,7 @@ def _unstable(wanted: Measure, folder: Path) -> FoundValue | Unknown:
         return Unknown(f"batches of {wanted.batch} were not measured")
     state = found.beside.stability.state
     if state is QueueState.UNDECIDED:
-        return Unknown("the queue is undecided: measure for longer")
+        return Unknown("whether the queue is stable is undecided: measure for longer")
     return FoundValue(float(state is QueueState.UNSTABLE), of="one measurement")
 
 

@@ -76,7 +76,7 @@ def candidates(plan: Plan, choices: Choices) -> list[Candidate]:
     ]
     if not found:
         raise SuiteError(
-            f"No power mode has {min(choices.threads)} cores on line; use fewer --threads."
+            f"No power mode has {min(choices.threads)} cores online; use fewer --threads."
         )
     return found
 
@@ -92,7 +92,9 @@ class Instruments:
     def enter(self, mode: str | None) -> None:
         """Set the power mode of a candidate, where it has one."""
         if mode is not None:
-            assert self.set_mode is not None, "modes are chosen from only where they can be set"
+            assert self.set_mode is not None, (
+                "a candidate has a power mode only if set_mode is given"
+            )
             self.set_mode(mode)
 
 

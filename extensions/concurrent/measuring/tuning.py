@@ -183,7 +183,7 @@ def tune(
     left_out = tuple(each for each in candidates if each not in possible)
     if not possible:
         nearest = min(candidates, key=bound_s)
-        raise SuiteError(_impossible(nearest, bound_s(nearest), aim.p99_s, "even alone"))
+        raise SuiteError(_impossible(nearest, bound_s(nearest), aim.p99_s, "even without training"))
     report(f"{len(possible)} settings can keep the limit, {len(left_out)} cannot")
     trials, length_s = list[Trial](), FIRST_SHARE * duration_s
     left = possible
@@ -279,7 +279,7 @@ def _none_within(finals: Sequence[Trial], aim: Aim) -> str:
         each: max(trial.p99_s for trial in trials) for each, trials in _by_candidate(finals).items()
     }
     nearest = min(worst_s, key=lambda each: worst_s[each])
-    return _impossible(nearest, worst_s[nearest], aim.p99_s, "beside the training")
+    return _impossible(nearest, worst_s[nearest], aim.p99_s, "while training runs")
 
 
 def _too_much_power(finals: Sequence[Trial], limit_w: float | None) -> str:
@@ -303,7 +303,7 @@ def _impossible(nearest: Candidate, p99_s: float, limit_s: float, where: str) ->
         )
     took_ms = f"{p99_s * 1e3:.0f}" if p99_s >= 0.01 else f"{p99_s * 1e3:.2g}"
     return (
-        f"No setting keeps {limit_s * 1e3:g} ms for 99 % of the images: the nearest ({nearest})"
-        f" takes {took_ms} ms {where}; use --p99 {math.ceil(SLACK * p99_s * 1e3)}ms, or a lower"
-        " --rate."
+        f"No setting finishes 99 % of the images within {limit_s * 1e3:g} ms: the nearest"
+        f" ({nearest}) takes {took_ms} ms {where}; use --p99 {math.ceil(SLACK * p99_s * 1e3)}ms,"
+        " or a lower --rate."
     )

@@ -86,8 +86,8 @@ class Arrivals:
         times = tuple(time for time in self.trace_s if time < duration_s)
         if self.kind is ArrivalKind.TRACE and not times:
             raise SuiteError(
-                f"The file has no arrival within its first {duration_s:g} s, the time of a short"
-                " measurement; use a longer --duration."
+                f"The file has no arrival within its first {duration_s:g} s, the length of the"
+                " shortest measurement; use a longer --duration."
             )
         rate_per_s = (
             self.rate_per_s if self.kind is not ArrivalKind.TRACE else len(times) / duration_s

@@ -198,7 +198,8 @@ def _refuse_contradictions(folder: Path, found: Recording) -> None:
     intended, noticed, batches = found.intended_ns, found.noticed_ns, found.batches
     if len(noticed) > len(intended):
         raise FileError(
-            folder / NOTICED, f"has {len(noticed)} images; the setting gives {len(intended)}"
+            folder / NOTICED,
+            f"has {len(noticed)} images, but by the setting only {len(intended)} arrive",
         )
     early = np.flatnonzero(noticed < intended[: len(noticed)])
     if len(early):

@@ -101,7 +101,7 @@ def refuse(asked: Asked) -> None:
             most = whole - WARM_UP - 1
             raise SuiteError(
                 f"{asked.steps} steps after {WARM_UP} warm-up steps do not fit into an epoch of"
-                f" {whole}",
+                f" {whole} steps",
                 f"use --steps {most} or fewer" if most > 0 else "use a smaller --batch-size",
             )
 
@@ -257,7 +257,7 @@ def read_totals(text: str) -> Counts:
     except (KeyError, ValueError):
         raise SuiteError(
             "cachegrind's file has no totals of instructions, data and branches",
-            "use valgrind 3.19 or a later one",
+            "use valgrind 3.19 or later",
         ) from None
 
 

@@ -16,9 +16,10 @@ from suite.extensions.memory_study.record.study_file import (
 
 GB = 1e9
 ABOUT = (
-    "Solid: planned by the suite, framework and optimizer included. Dashed: the paper's model,"
-    " Revolve on equal layers, counting weights and checkpoints. Marks on lines of their colour:"
-    " measured. Marks at 1 on the left edge: the paper's tables. Dashed across: the budget."
+    "Solid lines: planned by the suite, framework and optimizer included. Dashed lines: the"
+    " paper's model (Revolve on equal layers), which counts weights and checkpoints. Strong"
+    " marks: measured. Faint marks at factor 1: the paper's tables. Dashed horizontal line: the"
+    " budget."
 )
 
 

@@ -31,13 +31,13 @@ def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
         return _table(figure, panel, item, study)
     measured = _lines(item, study)
     if not measured:
-        return Missing("the study measured no schedule at this picture and mini-batch")
+        return Missing("the study measured no schedule at this picture size and mini-batch size")
     axes = ("recompute factor, measured", "highest resident set, MiB")
     second = lines_panel(axes, measured, linear_scale_without_zero)
     about = (
-        f"{figure.about} The panel below was measured in PyTorch with one thread; its memory "
-        f"includes the framework's {study.framework_bytes / calculated.MIB:.0f} MiB. The factor is "
-        "the CPU time of a step over that of a step without recomputation."
+        f"{figure.about} The panel below was measured in PyTorch with one thread; its memory"
+        f" includes the framework's {study.framework_bytes / calculated.MIB:.0f} MiB. The factor"
+        " is the CPU time of a step divided by that of a step without recomputation."
     )
     return PaperFigure((panel, second), (), about, "none: every point is one process")
 
@@ -77,7 +77,7 @@ def _table(
     columns = (panel.columns[0], "how", *panel.columns[1:])
     about = (
         f"{figure.about} Measured ({count} cells): highest resident set of a process of PyTorch"
-        " without recomputation, less the framework's own"
+        " without recomputation, minus the framework's own"
         f" {study.framework_bytes / calculated.MIB:.0f} MiB; SGD with momentum."
     )
     return PaperFigure((Table(columns, tuple(rows)),), (), about, "")

@@ -39,6 +39,6 @@ def measured_steps(
         )
     except SuiteError as error:
         raise SuiteError(
-            error.problem, "measure less with --measure-below, or fewer --networks"
+            error.problem, "lower --measure-below, or measure fewer --networks"
         ) from error
     return tuple(MeasuredStep(answer["cpu_s"], answer["VmHWM"]) for answer in answers[2:])

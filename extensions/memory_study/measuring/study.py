@@ -26,7 +26,7 @@ from suite.memory.resident import Resident
 from suite.memory.schedule import Schedule, simulate_schedule
 from suite.memory.schedulers import none, revolve_advances
 
-TITLE = "Memory of training over depth, mini-batch and picture"
+TITLE = "Memory of training by network depth, mini-batch size and picture size"
 OPTIMIZER = "sgd-momentum"
 PANELS = (("1a", 224, 1), ("1b", 224, 8), ("1c", 500, 1), ("1d", 500, 8))
 """Name, image and mini-batch of each panel."""

@@ -79,7 +79,7 @@ def best(samples: Samples, asked: Question, certainty: float = CERTAINTY) -> int
         problem = (
             "The question is about power or energy, but the table has neither power_w nor energy_j"
         )
-        raise SuiteError(problem, "measure one of them, or limit and minimise the time alone")
+        raise SuiteError(problem, "measure one of them, or limit and minimise only the time")
     within = np.ones(samples.log_time.shape[1], dtype=bool)
     for quantity, limit in asked.limits().items():
         within &= upper(logarithms(samples, quantity), certainty) <= np.log(limit)

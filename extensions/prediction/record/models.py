@@ -37,8 +37,10 @@ def fit(
     """Fit one of :data:`MODELS` to profiled modes; ``others`` are tables of other workloads, which
     the baselines learn from."""
     if len(profile) < MIN_MODES:
-        problem = f"{counted(len(profile), 'mode')} profiled; a prediction needs {MIN_MODES}"
-        raise SuiteError(problem, "profile those that `suite predict --design` names")
+        problem = (
+            f"{counted(len(profile), 'mode')} profiled; a prediction needs at least {MIN_MODES}"
+        )
+        raise SuiteError(problem, "profile the modes that `suite predict --design` names")
     for other in others:
         if other.names != profile.names:
             problem = (
@@ -48,7 +50,7 @@ def fit(
             raise SuiteError(problem, "give tables of one board")
         if profile.has_power and not other.has_power:
             raise SuiteError(
-                "A table of another workload has no power, but this table has it",
+                "The table to predict from has power, but a table of another workload has none",
                 "give tables with power_w or energy_j",
             )
     if not profile.has_power:

@@ -64,6 +64,6 @@ def refuse_few_pictures(tracks: int, pictures: int) -> None:
     if tested_pictures(tracks, pictures) < 1:
         most = max(pictures - MAX_TESTED, pictures // 2)
         raise SuiteError(
-            f"Some of the evaluation set's {pictures} pictures are needed for the test; --tracks"
-            f" {most} leaves {pictures - most} of them."
+            f"Some of the evaluation set's {pictures} pictures are needed for the test; use at most"
+            f" --tracks {most}, which leaves {pictures - most} for the test."
         )

@@ -61,8 +61,8 @@ class WaitReporter:
         ):
             self._said_s = self._clock()
             self._report(
-                f"{self._what} waits until the machine is idle: it had {has_s - self._had_s:.1f} s"
-                f" of CPU time in the last {took_s:.0f} s, other programs used"
-                f" {self._load.foreign_cores():.1f} cores"
+                f"{self._what} waits until the machine is idle: in the last {took_s:.0f} s,"
+                f" {self._what} had {has_s - self._had_s:.1f} s of CPU time, and other programs"
+                f" used {self._load.foreign_cores():.1f} cores"
             )
         self._begin()

@@ -22,7 +22,8 @@ def refuse_student(
         candidate = Watcher(request._replace(model=name), build, teacher.side)
         if candidate.parameters >= teacher.parameters:
             return (
-                "the student {} has {:,} parameters, but its teacher {} has no more than {:,}"
+                "the student {} has {:,} parameters, but must have fewer than its teacher {},"
+                " which has {:,}"
             ).format(name, candidate.parameters, request.model, teacher.parameters)
         try:
             candidate.judge([frame])
@@ -37,8 +38,8 @@ def refuse_student(
         return
     fitting = [name for name in models if flaw(name) is None]
     nothing = (
-        "{} has no smaller model for the teacher's pictures,"
-        " choose another --framework or teacher".format(request.framework)
+        "{} has no smaller model for the teacher's pictures; choose another --framework or"
+        " teacher".format(request.framework)
     )
     instead = "choose --student " + " or ".join(fitting) if fitting else nothing
     raise ContractError("{}; {}.".format(found, instead))

@@ -220,7 +220,8 @@ def test_ctrl_c_leaves_the_file(tmp_path: Path, short: None) -> None:
         tmp_path / "file.bringup.json", step_s=0.2, with_identity=False
     )
     with pytest.raises(
-        KeyboardInterrupt, match=r"file\.bringup\.json holds what was collected until then"
+        KeyboardInterrupt,
+        match=r"file\.bringup\.json holds what was collected before the interruption",
     ):
         bringup.bring_up(options, lambda found: True, interrupt)
     found = load_bringup(tmp_path / "file.bringup.json")

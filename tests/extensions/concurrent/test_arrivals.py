@@ -101,7 +101,7 @@ def test_an_image_must_arrive_in_the_shortest_measurement_too(tmp_path: Path) ->
     (tmp_path / "trace.csv").write_text("arrival_s\n3\n")
     with pytest.raises(
         SuiteError,
-        match="no arrival within its first 1 s, the time of a short measurement; use a longer",
+        match="no arrival within its first 1 s, the length of the shortest measurement; use",
     ):
         of_trace(tmp_path / "trace.csv", 4.0).refuse_short(0.25)
 

@@ -156,7 +156,7 @@ def test_a_mode_has_no_more_threads_than_cores(board: Path, plan: Plan) -> None:
         "MAXN",
         "MODE_30W_ALL",
     }
-    with pytest.raises(SuiteError, match="No power mode has 8 cores on line; use fewer --threads"):
+    with pytest.raises(SuiteError, match="No power mode has 8 cores online; use fewer --threads"):
         candidates(plan, Choices((8,), modes_of(("MODE_15W",), board)))
 
 

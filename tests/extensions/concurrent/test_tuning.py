@@ -153,19 +153,19 @@ def test_a_setting_that_breaks_the_limit_in_one_turn_is_not_chosen() -> None:
             0.005,
             lambda p99_s: p99_s,
             (
-                "No setting keeps 5 ms for 99 % of the images: the nearest .batch 1, .* takes 12 ms"
-                " even alone; use --p99 14ms"
+                "No setting finishes 99 % of the images within 5 ms: the nearest .batch 1, .* takes"
+                " 12 ms even without training; use --p99 14ms"
             ),
         ),
         (
             0.3,
             lambda p99_s: p99_s + 1,
-            r"the nearest .* takes \d+ ms beside the training; use --p99 1\d\d\dms",
+            r"the nearest .* takes \d+ ms while training runs; use --p99 1\d\d\dms",
         ),
         (
             0.3,
             lambda p99_s: math.inf,
-            "No setting serves this rate beside the training; use a lower --rate",
+            "No setting serves this rate while training runs; use a lower --rate",
         ),
     ],
 )
@@ -193,7 +193,8 @@ def test_a_limit_of_power_is_kept() -> None:
     machine = Machine(5)
     assert tuned(machine, 2.0, with_power(machine), 13.0).best.train_threads == 1
     with pytest.raises(
-        SuiteError, match=r"keeps 9 W: the lowest mean power was 12.0 W; use a higher --max-watts"
+        SuiteError,
+        match=r"stays below 9 W: the lowest mean power was 12.0 W; use a higher --max-watts",
     ):
         tuned(machine, 2.0, with_power(machine), 9.0)
 

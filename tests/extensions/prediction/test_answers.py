@@ -63,8 +63,7 @@ def test_a_question_about_power_needs_measured_power(asked: Question) -> None:
     with pytest.raises(
         SuiteError,
         match=(
-            "neither power_w nor energy_j; measure one of them, or limit and minimise the time"
-            " alone"
+            "neither power_w nor energy_j; measure one of them, or limit and minimise only the time"
         ),
     ):
         best(times_alone, asked)

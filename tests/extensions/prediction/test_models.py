@@ -40,7 +40,7 @@ def test_the_same_profile_and_seed_give_the_same_prediction(model: str) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_two_modes_are_too_few(model: str) -> None:
     with pytest.raises(
-        SuiteError, match="needs 3 or more; profile those that `suite predict --design` names"
+        SuiteError, match="needs at least 3; profile the modes that `suite predict --design` names"
     ):
         fit(model, MODES, profile(DESIGN[:2]))
 

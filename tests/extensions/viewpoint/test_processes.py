@@ -157,8 +157,8 @@ def test_the_same_task_gives_the_same_records(
         (
             {"student": "large"},
             (
-                "the student large has 7,850 parameters, but its teacher large has no more than"
-                " 7,850; choose --student small"
+                "the student large has 7,850 parameters, but must have fewer than its teacher"
+                " large, which has 7,850; choose --student small"
             ),
         ),
         ({"student": "none"}, "there is no model none in pytorch; choose --student small"),
@@ -185,7 +185,7 @@ def test_the_smallest_model_has_no_student(
 ) -> None:
     with pytest.raises(
         contract.ContractError,
-        match="pytorch has no smaller model for the teacher's pictures, choose another",
+        match="pytorch has no smaller model for the teacher's pictures; choose another",
     ):
         teach(request_of_teacher._replace(model="odd"), build, make())
 

@@ -82,10 +82,10 @@ def test_a_folder_that_exists_is_not_written_into(options: Options) -> None:
 def test_tracks_that_leave_no_picture_to_test_are_refused() -> None:
     with pytest.raises(
         SuiteError,
-        match="359 pictures are needed for the test; --tracks 179 leaves 180 of them",
+        match="359 pictures are needed for the test; use at most --tracks 179, which leaves 180",
     ):
         refuse_few_pictures(359, 359)
-    with pytest.raises(SuiteError, match="--tracks 9000 leaves 1000"):
+    with pytest.raises(SuiteError, match="--tracks 9000, which leaves 1000"):
         refuse_few_pictures(10_000, 10_000)
 
 

@@ -41,8 +41,8 @@ def test_a_student_that_waits_says_so_once_a_minute() -> None:
     assert [second for second, _ in lines] == [10, 70, 130]
     assert (
         lines[0][1]
-        == "the student waits until the machine is idle: it had 0.2 s of CPU time in the last 10 s,"
-        " other programs used 2.0 cores"
+        == "the student waits until the machine is idle: in the last 10 s, the student had 0.2 s of"
+        " CPU time, and other programs used 2.0 cores"
     )
 
 
