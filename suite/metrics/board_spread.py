@@ -97,6 +97,6 @@ def spread_sentences(spreads: Sequence[BoardSpread]) -> Iterator[str]:
     for spread in spreads:
         for outlier in spread.outliers:
             yield (
-                f"{outlier.board} stands out: {spread.name} {outlier.to_median:.3g} times the"
-                f" median of {spread.count} boards."
+                f"{outlier.board} stands out: its {spread.name} is {outlier.to_median:.3g} times"
+                f" the median of {spread.count} boards."
             )

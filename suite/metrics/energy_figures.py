@@ -140,7 +140,10 @@ def measurement_level(
     if worst_tier(totals) is Tier.ESTIMATE:
         return "below Level 1: an estimate"
     if combined_coverage(totals) is not Coverage.WALL:
-        return f"below Level 1: {combined_coverage(totals).value}, behind the power conversion"
+        return (
+            f"below Level 1: {combined_coverage(totals).value}, measured downstream of the power"
+            " conversion"
+        )
     if all(total.rule.unit == "J" for total in totals):
         return "Level 3" if has_idle else "Level 1"
     if period_s is None or period_s > MAX_PERIOD_S:

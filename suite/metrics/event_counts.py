@@ -432,5 +432,5 @@ def _scope(events: list[EventCount]) -> str:
     is_whole = all(event.includes_kernel for event in events)
     mode = "kernel and user mode" if is_whole else "user mode only"
     units = sorted({unit for event in events for unit in event.by_unit or ()})
-    kinds = f"; {' and '.join(units)} together, each by itself in counters.json" if units else ""
+    kinds = f"; sum of {' and '.join(units)}, which counters.json lists separately" if units else ""
     return f"every thread and process of the implementation on this machine, {mode}{kinds}"

@@ -76,7 +76,8 @@ FORMER = (
     (
         r"^most memory that the run's cgroup was charged with, pages of files that it read first"
         r" included",
-        r"highest memory charged to the run's cgroup, including pages of files that it read first",
+        r"highest memory charged to the run's cgroup, including cached pages of files that no"
+        r" other cgroup had read before",
     ),
     (
         r"the kernel keeps no peak of it \(memory\.peak: Linux 5\.19\)",
@@ -86,8 +87,9 @@ FORMER = (
         r"^time of all forward and backward passes over the same without the blocks that had run in"
         r" their step before, and without storage: what a budget costs, by recomputation or by"
         r" activations on storage",
-        r"time of all forward and backward passes, over that time without recomputed blocks and"
-        r" without reading and writing activations on storage: the cost of the memory budget",
+        r"time of all forward and backward passes, divided by the same time without recomputed"
+        r" blocks and without reading and writing activations on storage: the cost of the memory"
+        r" budget",
     ),
     (
         r"the nodes' sensors do not cover the same \(",
@@ -115,6 +117,40 @@ FORMER = (
         r" epochs",
         r"from the first bucket's start to the last bucket's end, on the rank that waits the least;"
         r" mean over the epochs",
+    ),
+    (r", behind the power conversion", r", measured downstream of the power conversion"),
+    (
+        r"; ((?:\S+ and )*\S+) together, each by itself in counters\.json",
+        r"; sum of \1, which counters.json lists separately",
+    ),
+    (
+        r"CPU time that the hypervisor gave to others",
+        r"CPU time that the hypervisor gave to other virtual machines",
+    ),
+    (r"the memory that all programs have on", r"the memory that all programs use on"),
+    (r"peak of rank 0 less the other parts", r"peak of rank 0 minus the other parts"),
+    (
+        r"including pages of files that it read first",
+        r"including cached pages of files that no other cgroup had read before",
+    ),
+    (r"passes, over that time without", r"passes, divided by the same time without"),
+    (r"it read (\S+ J), less than (.+) with (\S+ J)", r"it read \1, less than the \3 of \2"),
+    (
+        r"only studies of nodes have a model",
+        r"only a study over the number of nodes has a scaling model",
+    ),
+    (
+        r"a run in synchronised timing has the parts",
+        r"only a run with synchronised timing measures the parts of a step",
+    ),
+    (r"the share of an epoch that computes", r"the share of an epoch that is spent computing"),
+    (
+        r"no reading lies in the window or on both sides of it",
+        r"all readings lie on one side of the window",
+    ),
+    (
+        r"the meter load did not read (\w+(?:\.\w+)?)",
+        r"the meter `load` did not read its channel `\1`",
     ),
 )
 """The former words, and the words that are written now."""

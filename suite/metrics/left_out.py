@@ -20,8 +20,8 @@ def refuse_left_out(bundle: Bundle, meter: str, reason: str) -> None:
     counted = sorted(read & power_sources(counted_rules(bundle)))
     if meter not in counted:
         raise SuiteError(
-            f"{bundle.path} has no counted power meter {meter!r}; it has:"
-            f" {', '.join(counted) or 'none'}."
+            f"{meter!r} is not a power meter that counts towards the energy of {bundle.path}; those"
+            f" that count: {', '.join(counted) or 'none'}."
         )
     if not 0 < len(reason.strip()) <= MAX_REASON:
         raise SuiteError(

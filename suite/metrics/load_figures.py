@@ -11,7 +11,7 @@ from suite.metrics.window import CounterChannel, WindowValue
 
 SOURCE = "load"
 MIN_PERIODS = 5  # up to one period is interpolated at each end
-NOT_READ = "the meter load did not read {}"
+NOT_READ = "the meter `load` did not read its channel `{}`"
 PRESSURES = {
     "cpu_pressure_ratio": "cpu.some",
     "io_pressure_ratio": "io.some",
@@ -62,7 +62,9 @@ def _cpu_figures(channels: Channels, window: Window | None) -> dict[str, Figure]
             name: unknown_figure(unit, READINGS, NOT_FINISHED) for name, unit in CPU_UNITS.items()
         }
     busy, own, steal = (_increase(channels, name, window) for name in ("busy", "own", "steal"))
-    stolen = _figure(steal, channels, "steal", "CPU time that the hypervisor gave to others")
+    stolen = _figure(
+        steal, channels, "steal", "CPU time that the hypervisor gave to other virtual machines"
+    )
     if busy.value is None or own.value is None:
         reason = str(busy.reason or own.reason)
         return {

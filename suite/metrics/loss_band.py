@@ -96,6 +96,6 @@ def _outside(losses: Mapping[int, float], of_epochs: Sequence[Band]) -> Iterator
         loss = losses[band.epoch]
         if not band.low <= loss <= band.high:
             yield (
-                f"the mean loss of epoch {band.epoch} is {loss:.3g}, outside {band.low:.3g} to"
-                f" {band.high:.3g} of {band.runs} reference runs"
+                f"the mean loss of epoch {band.epoch} is {loss:.3g}, outside the band of"
+                f" {band.runs} reference runs, {band.low:.3g} to {band.high:.3g}"
             )

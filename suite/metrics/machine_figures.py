@@ -79,7 +79,7 @@ GAUGES: Mapping[str, Gauge] = {
     "swap_used_max_bytes": Gauge("B", "max", (("memory", "swap_used"),)),
 }
 OF_GPU = ("nvml", "gpu*.memory_used")
-GPU_METHOD = "highest reading of the memory that all programs have on the busiest GPU"
+GPU_METHOD = "highest reading of the memory that all programs use on the busiest GPU"
 ONE_PROCESS = Gauge("B", "max", (("memory", "largest_process_peak_rss"),))
 PROPORTIONAL = Gauge("B", "max", (("memory", "process_tree_pss"),))
 PROPORTIONAL_METHOD = (

@@ -66,8 +66,8 @@ PARTS = (
     ("memory_statistics_bytes", "statistic", "running means and variances of batch normalisation"),
 )
 REST = (
-    "peak of rank 0 less the other parts: activations, mini-batches, scratch memory of kernels, and"
-    " gaps of the allocator"
+    "peak of rank 0 minus the other parts: activations, mini-batches, scratch memory of kernels,"
+    " and gaps of the allocator"
 )
 OF_PART = (
     "one gradient per trained weight, as many bytes as the velocities; gradients of untrained"
@@ -78,7 +78,8 @@ UPDATED_IMMEDIATELY = (
     " is computed, and that gradient is in the rest"
 )
 OF_CGROUP = (
-    "highest memory charged to the run's cgroup, including pages of files that it read first"
+    "highest memory charged to the run's cgroup, including cached pages of files that no other"
+    " cgroup had read before"
 )
 NO_CGROUP = (
     "the run had no cgroup of its own (a sweep's memory_mb gives one), or the kernel does not"
@@ -148,8 +149,9 @@ def _factor(counted: dict[str, Any]) -> Figure:
     ):
         return unknown_figure("ratio", LOG, NOT_LOGGED)
     method = (
-        "time of all forward and backward passes, over that time without recomputed blocks and"
-        " without reading and writing activations on storage: the cost of the memory budget"
+        "time of all forward and backward passes, divided by the same time without recomputed"
+        " blocks and without reading and writing activations on storage: the cost of the memory"
+        " budget"
     )
     return Figure(passes_s / (passes_s - again_s - storage_s), "ratio", LOG, 1, method=method)
 

@@ -69,8 +69,8 @@ def project_run(bundle: Bundle, scoring: Scoring) -> TimeProjection:
     times = epoch_times(bundle)
     if len(times.epochs_s) < MIN_LATER_EPOCHS + 1:
         raise SuiteError(
-            f"{bundle.path} has {len(times.epochs_s)} whole epochs; a projection needs"
-            f" {MIN_LATER_EPOCHS + 1} or more: train longer."
+            f"{bundle.path} has {len(times.epochs_s)} whole epochs; a projection needs at least"
+            f" {MIN_LATER_EPOCHS + 1}: train longer."
         )
     run, expected = bundle.run(), expected_at(bundle, scoring)
     workload = str(run.request["workload"])

@@ -84,9 +84,9 @@ def _reference_run(
         )
     if not bundle.is_sealed or run.status != "finished" or not is_whole:
         raise SuiteError(
-            f"{path} is neither a sealed run that trained all its epochs (--no-target) nor a "
-            "closed run that reached its target; a reference point is made from all runs of "
-            "these two kinds, and only from them."
+            f"{path} is neither a sealed run that trained all its epochs (--no-target) nor a run"
+            " of the closed division that reached its target; leave it out: a reference point is"
+            " made from all runs of these two kinds and from no others."
         )
     batch_size, rate, local = setting_of(request, judging_round(run.round))
     key = (request["workload"], batch_size, rate, request["eval_every_epochs"], local)

@@ -136,7 +136,7 @@ def read_review(path: Path) -> Review:
     """Read a record as untrusted input; raises FileError naming the file and what is wrong."""
     record = read_as(path, Review, SCHEMA)
     if any(record.value_of(run) is None for run in record.runs.values()):
-        raise FileError(path, "is not a valid review (one of its runs has no drawn value)")
+        raise FileError(path, "is not a valid review (one of its runs is in none of its draws)")
     for run in record.runs.values():
         problem = None if run.audit is None else audit_problem(run.audit)
         if problem is not None:

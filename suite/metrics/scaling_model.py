@@ -111,8 +111,8 @@ def fit_scaling(observations: Sequence[Observation], scaling: Scaling) -> Scalin
     several = [one for one in observations if one.ranks > 1]
     if len({one.ranks for one in several}) < 2:
         raise SuiteError(
-            "The scaling model needs points at two or more different numbers of ranks above 1; add"
-            " values to --nodes."
+            "The scaling model needs at least two different numbers of ranks above 1; add values"
+            " to --nodes."
         )
     if len({one.gradient_bytes for one in observations}) > 1:
         raise SuiteError(
@@ -294,8 +294,8 @@ def _notes(
     for one in fits:
         last = one.projections[-1].ranks
         precision = (
-            f"up to {one.close_to} ranks ({one.close_to / most_measured:g} times) the confidence"
-            " interval is within a fifth of the step time"
+            f"up to {one.close_to} ranks ({one.close_to / most_measured:g} times the largest"
+            " measured number) the confidence interval is at most a fifth of the step time"
             if one.close_to
             else (
                 "beyond the measured points the confidence interval exceeds a fifth of the step"
@@ -305,6 +305,6 @@ def _notes(
         if last > most_measured:
             notes.append(
                 f"{one.algorithm.value.capitalize()}: projected to {last} ranks,"
-                f" {last / most_measured:g} times the largest measured; {precision}."
+                f" {last / most_measured:g} times the largest measured number; {precision}."
             )
     return notes

@@ -22,7 +22,7 @@ VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 GRADIENT_BYTES = 4
 """Bytes per parameter: gradients are summed in float32."""
 
-NO_MODEL = "only studies of nodes have a model"
+NO_MODEL = "only a study over the number of nodes has a scaling model"
 TOO_SHORT = "the run has no steps after the warm-up steps"
 NO_PARAMETERS = (
     "a log does not state the number of parameters, so the size of the gradients is unknown"

@@ -58,11 +58,13 @@ RESUMED = (
 OF_THE_WHOLE_RUN = ("energy_j", "baseload_share")
 """Energies of a training from its beginning."""
 NOT_SPLIT = (
-    "asynchronous timing: the loop did not wait for the device after a copy or a step; a run in"
-    " synchronised timing has the parts"
+    "asynchronous timing: the loop did not wait for the device after a copy or a step; only a"
+    " run with synchronised timing measures the parts of a step"
 )
 NOT_REACHED = "the target was not reached"
-NO_ACCELERATOR = "the run had no accelerator; compute_share is the share of an epoch that computes"
+NO_ACCELERATOR = (
+    "the run had no accelerator; compute_share is the share of an epoch that is spent computing"
+)
 
 
 @dataclass(frozen=True)

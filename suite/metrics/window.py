@@ -283,7 +283,7 @@ def _reason(t_s: Values, window_s: float, reach_s: float) -> str | None:
     if len(t_s) < 2:
         return f"{counted(len(t_s), 'plausible reading')}; two are needed"
     if t_s[0] >= window_s or t_s[-1] <= 0:
-        return "no reading lies in the window or on both sides of it"
+        return "all readings lie on one side of the window"
     if t_s[0] > reach_s:
         return f"the first reading is {t_s[0]:.3g} s after the start, more than three periods"
     if window_s - t_s[-1] > reach_s:

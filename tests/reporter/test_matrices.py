@@ -221,7 +221,7 @@ def test_a_fleet_names_the_board_that_stands_out_and_the_one_without_a_run(tmp_p
     page = (
         build_site([folder], tmp_path / "site").parent / "studies" / f"{study.name}.html"
     ).read_text()
-    assert "board 2: it was lost." in page and "board 4 stands out: step " in page
+    assert "board 2: it was lost." in page and "board 4 stands out: its step is " in page
     assert "Variability between boards" in page
 
 

@@ -150,9 +150,9 @@ def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTra
         how = replace(how, turns=turns)
         return how, read_trace(path, how)
     raise SuiteError(
-        f"The rows of {path} alternate between {turns} levels or pauses: add --sum if {turns}"
-        " devices wrote them, --series 1 if one did. A single device whose rows alternate may have"
-        " stopped measuring."
+        f"In {path} the power, or the time between rows, repeats every {turns} rows, as if"
+        f" {turns} devices wrote in turn. If they did, add --sum; if one device wrote all rows,"
+        " add --series 1, and check that it measured throughout."
     )
 
 

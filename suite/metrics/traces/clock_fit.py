@@ -267,9 +267,10 @@ def _is_slow(period_s: float, course: Course) -> bool:
 def _refuse_unrelated(fit: ClockFit) -> None:
     if fit.correlation < MIN_CORRELATION or fit.chance > MAX_CHANCE:
         raise NoFit(
-            f"The power trace does not follow the run: correlation {fit.correlation:.2f} at best,"
-            f" at the offset {fit.offset_s:.2f} s, which noise reaches with a probability of"
-            f" {fit.chance:.2g}. Attach the trace of this run, or give --offset."
+            "The power trace does not follow the run: the best correlation is"
+            f" {fit.correlation:.2f}, at the offset {fit.offset_s:.2f} s, and noise alone reaches"
+            f" it with a probability of {fit.chance:.2g}. Attach the trace of this run, or give"
+            " --offset."
         )
 
 
@@ -313,10 +314,10 @@ def _refuse_other_activity(
     busy_s = period_s * int(np.count_nonzero(power_w[near] > (quiet_w + whole_w) / 2))
     if busy_s > max(SAME_S, OTHER_SHARE * course.active_s):
         raise NoFit(
-            f"The run was found at the offset {fit.offset_s:.2f} s, but within {reach_s:.0f} s of"
-            f" it power is as high for another {busy_s:.1f} s: other programs were running, or the"
-            " run is elsewhere. Stop other programs, cut the trace to this run, give --offset, or"
-            " run again with --power-pulse."
+            f"The run was found at the offset {fit.offset_s:.2f} s, but within {reach_s:.0f} s "
+            f"before or after the run power is as high for another {busy_s:.1f} s: other programs"
+            " were running, or the run is elsewhere. Stop other programs, cut the trace to this"
+            " run, give --offset, or run again with --power-pulse."
         )
 
 

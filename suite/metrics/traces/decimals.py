@@ -53,10 +53,9 @@ def refuse_ambiguous(head: Head, columns: Collection[int], times: Collection[int
             number, is_mixed = re.sub(r"[^-+\d.,]", "", signed[0]), sign != decimal_sign(head)
             decimals = "export the file with one decimal sign" if is_mixed else f"--decimal {sign}"
             raise SuiteError(
-                f"The numbers of {head.names[column]!r} have three decimals, or their sign groups"
-                f" thousands: add --decimal {GROUPING[sign]} if {number} is"
-                f" {number.replace(sign, '')}; {decimals} if it is between {number[:-4]} and"
-                f" {int(number[:-4]) + 1}."
+                f"The numbers of {head.names[column]!r} can be read in two ways: add --decimal "
+                f"{GROUPING[sign]} if {number} is {number.replace(sign, '')}; {decimals} if it is"
+                f" between {number[:-4]} and {int(number[:-4]) + 1}."
             )
 
 

@@ -24,9 +24,9 @@ MIN_ROWS_SHARE = 2 / 3
 MIN_PAIRS = 4
 """Names and values at the head of a longer row."""
 NO_TABLE = (
-    "{path} is not a table: too few of its first {lines} lines are rows with a number in a column"
-    " of its own (JSON, name:value, blocks of lines and text between rows are not read). Write a"
-    " CSV file with a row for each reading."
+    "{path} is not a table: too few of its first {lines} lines are rows with a column that holds "
+    "only a number (JSON, name:value, blocks of lines and text between rows are not read). Write"
+    " a CSV file with a row for each reading."
 )
 STARTS_TIME = re.compile(
     r"\d|(mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ ,.]",
@@ -81,8 +81,8 @@ def read_head(path: Path) -> Head:
         return Head(encoding, logs.DELIMITER, None, 0, names, True, found, log)
     if any(POWERMETRICS in line for line in lines):
         raise SuiteError(
-            f"{path} is not a table: powermetrics writes a block of lines for each sample. Write a"
-            " CSV file with the time and the power in mW of each, such as Combined Power."
+            f"{path} is not a table: powermetrics writes a block of lines for each sample. Write "
+            "a CSV file with the time and the power in mW of each sample, such as Combined Power."
         )
     if sum(bool(OF_JSON.match(line)) for line in lines) > len(lines) / 2:
         raise SuiteError(NO_TABLE.format(path=path, lines=len(lines)))
@@ -148,9 +148,9 @@ def _header_of_other_width(
         return (*header, *[""] * (width - len(header)))
     raise SuiteError(
         f"The header of {path} has {len(header)} columns ({', '.join(header[:5])[:80]}), and its"
-        f" rows have {width} ({', '.join(rows[0][:5])[:80]}): numbers have a decimal comma between"
-        " commas, or a column was added. Export it with one name for each column; if that"
-        " line is not a header, delete it."
+        f" rows have {width} ({', '.join(rows[0][:5])[:80]}): either the numbers have a decimal "
+        "comma although commas separate the columns, or a column was added. Export the file with"
+        " one name for each column; if that line is not a header, delete it."
     )
 
 

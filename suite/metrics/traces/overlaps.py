@@ -41,8 +41,9 @@ def refuse_overlaps(head: Head, columns: Sequence[int], decimal: str) -> None:
     if problem is not None:
         whole, parts, why = problem
         raise SuiteError(
-            f"{head.names[columns[whole]]!r} {why} "
-            f"{column_names(head, [columns[part] for part in parts])}: they do not add up. {REMEDY}"
+            f"{head.names[columns[whole]]!r} {why}"
+            f" {column_names(head, [columns[part] for part in parts])}: they cannot be added up."
+            f" {REMEDY}"
         )
 
 

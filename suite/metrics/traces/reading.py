@@ -132,8 +132,8 @@ def _refuse_misread(path: Path, rows: "_Rows", trace: Trace, repeated: int) -> N
     if rows.malformed > MAX_MALFORMED_SHARE * trace.rows:
         raise SuiteError(
             f"{path} has numbers that differ in form: {rows.malformed} of {trace.rows} rows are"
-            f" like {rows.example!r}, with a decimal {sign} in"
-            " the others; export it with one decimal sign, and none between thousands."
+            f" like {rows.example!r}, and the others have a decimal {sign}; export the file with"
+            " one decimal sign, and none between thousands."
         )
     if rows.wide > MAX_MALFORMED_SHARE * trace.rows:
         raise SuiteError(
@@ -411,8 +411,9 @@ def power_of_energies(t_s: Values, energy_j: Values, averaged: int = 1) -> tuple
     rises, falls = int(np.sum(steps_j > 0)), int(np.sum(steps_j < 0))
     if rises < MIN_COUNTED and not falls and energy_j.any():
         raise SuiteError(
-            f"The energy rises {rises} times in {len(t_s)} rows and never falls: too little to tell"
-            " a counter from the energy of each row. Attach a longer part of the log."
+            f"The energy rises {rises} times in {len(t_s)} rows and never falls: too little to"
+            " tell whether the column is a counter or the energy of each row. Attach a longer"
+            " part of the log."
         )
     if rises < MIN_RISES * max(falls, 1) and (falls or not rises):
         spacings_s = _spacings_s(t_s)

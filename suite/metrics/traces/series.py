@@ -145,8 +145,8 @@ def chosen_series(counts: Mapping[str, int], series: Sequence[str], *, adds: boo
     if summaries:
         return summaries
     raise SuiteError(
-        f"The file has {len(counts)} series in turn: {listed}. Add --series NAME for the one that"
-        " measured the run, or --sum to add them all up."
+        f"The rows of the file belong to {len(counts)} series: {listed}. Add --series NAME for"
+        " the one that measured the run, or --sum to add them all up."
     )
 
 
@@ -188,8 +188,8 @@ def device_turns(
     rows = f"{turns} rows share each time" if times else f"The rows alternate in turns of {turns}"
     one = "" if times else "; add --series 1 if they come from one device"
     raise SuiteError(
-        f"{rows} and look like those of {turns} devices: add --sum to add them up, or export again"
-        f" with a column for the device's index, and choose with --series{one}."
+        f"{rows} and look like those of {turns} devices: add --sum to add them up, or export"
+        f" again with a column for the device's index, and choose one device with --series{one}."
     )
 
 

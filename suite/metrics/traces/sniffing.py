@@ -212,10 +212,10 @@ def _rails(head: Head, options: TraceOptions, times: set[int], decimal: str) -> 
     )
     if rails:
         return rails
+    among = f" among {column_names(head, free)}" if free else " (the file has only times)"
     raise SuiteError(
-        "No column is clearly the power among "
-        f"{column_names(head, free) or 'no column but the time'}: add --power COLUMN --unit W (or "
-        "mW), or --current and --voltage."
+        f"No column is clearly the power{among}: add --power COLUMN --unit W (or mW), or --current"
+        " and --voltage."
     )
 
 

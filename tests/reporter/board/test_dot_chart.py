@@ -382,7 +382,8 @@ def test_columns_that_are_empty_in_every_row_are_named_with_the_reason(
 ) -> None:
     board = boards["lenet"]
     assert all(board.is_known(column.figure) for column in board.others)
-    assert ("foreign_cpu_share", "3 of 3 runs: the meter load did not read busy") in [
+    reason = "the meter `load` did not read its channel `busy`"
+    assert ("foreign_cpu_share", f"3 of 3 runs: {reason}") in [
         (column.figure, why) for column, why in board.unknown
     ]
 

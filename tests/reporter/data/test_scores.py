@@ -219,7 +219,8 @@ def test_a_short_entry_is_ranked_where_it_learns_as_the_reference_does() -> None
         (
             {},
             epoch_rows(2.0),
-            r"the mean loss of epoch 1 is 0\.4\d+, outside 0\.\d+ to 0\.\d+ of 9 reference runs",
+            r"the mean loss of epoch 1 is 0\.4\d+, outside the band of 9 reference runs,"
+            r" 0\.\d+ to 0\.\d+",
         ),
         ({}, (), "no epoch has a mean loss that can be compared with the reference's"),
         (

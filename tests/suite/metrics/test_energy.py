@@ -152,7 +152,7 @@ def test_fewer_than_two_readings_give_no_energy(t_s: list[float], count: int) ->
 @pytest.mark.parametrize("t_s", [[-2.0, -1.0], [10.0, 11.0]])
 def test_readings_on_one_side_of_the_window_give_no_energy(t_s: list[float]) -> None:
     measured = power(t_s, [5.0, 5.0], 0, 10, period_s=100)
-    assert measured.reason == "no reading lies in the window or on both sides of it"
+    assert measured.reason == "all readings lie on one side of the window"
 
 
 def test_an_empty_window_has_no_energy() -> None:

@@ -67,7 +67,7 @@ def test_stolen_time_pressure_and_bytes() -> None:
 
 def test_without_readings_every_figure_has_a_reason() -> None:
     for window, reason in (
-        (RUN, "the meter load did not read busy"),
+        (RUN, "the meter `load` did not read its channel `busy`"),
         (None, "the run was not finished"),
     ):
         figures = load_figures(table(), window)

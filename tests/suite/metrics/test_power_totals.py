@@ -100,7 +100,7 @@ def test_a_platform_counter_that_does_not_contain_the_gpu_does_not_count() -> No
     assert [total.source for total in power_totals(channels, RULES, RUN)] == ["rapl", "nvml"]
     reasons = {row["rule"]: row["reason"] for row in energy_rows(channels, RULES, RUN)}
     assert (
-        "less than RAPL packages and memory and GPU power with 2.84e+04 J"
+        "less than the 2.84e+04 J of RAPL packages and memory and GPU power"
         in reasons["RAPL platform"]
     )
 
@@ -115,7 +115,8 @@ def test_an_input_rail_that_reads_less_than_the_rails_behind_it_does_not_count(s
     )
     assert (measured.total.rule.name, measured.energy.energy_j) == ("POM_5V_IN", None)
     assert (
-        measured.energy.reason == "it read 295.6 J, less than POM_5V_GPU and POM_5V_CPU with 1178 J"
+        measured.energy.reason
+        == "it read 295.6 J, less than the 1178 J of POM_5V_GPU and POM_5V_CPU"
     )
 
 
@@ -199,8 +200,18 @@ def test_a_counter_has_no_sampling_error_and_does_not_alias() -> None:
     [
         ("shelly", "power", True, "Level 2"),
         ("shelly", "power", False, "Level 1"),
-        ("um25c", "power", True, "below Level 1: board, behind the power conversion"),
-        ("ina3221", "VDD_IN", True, "below Level 1: module, behind the power conversion"),
+        (
+            "um25c",
+            "power",
+            True,
+            "below Level 1: board, measured downstream of the power conversion",
+        ),
+        (
+            "ina3221",
+            "VDD_IN",
+            True,
+            "below Level 1: module, measured downstream of the power conversion",
+        ),
         ("rpi5-pmic", "VDD_CORE.power", True, "below Level 1: an estimate"),
     ],
 )

@@ -196,9 +196,9 @@ def test_a_mini_batch_is_shared_by_no_more_ranks_than_it_has_samples() -> None:
 @pytest.mark.parametrize(
     ("ranks", "repetitions", "words"),
     [
-        ((1, 2), 5, "two or more different numbers of ranks above 1"),
+        ((1, 2), 5, "at least two different numbers of ranks above 1"),
         ((1, 2, 4), 1, "Too few points to fit communication"),
-        ((4,), 3, "two or more different numbers of ranks"),
+        ((4,), 3, "at least two different numbers of ranks"),
     ],
 )
 def test_too_few_points_are_refused_in_a_sentence(

@@ -81,7 +81,7 @@ def test_without_enough_points_there_is_no_model_and_a_reason(
     for value in ("1", "2"):
         bundle_of(template, tmp_path / folder_name(value, 1), int(value), 0.02, 0.001)
     study = analyse_study(tmp_path, plan(("1", "2"), repetitions=1))
-    assert study.model is None and "two or more different numbers of ranks above 1" in str(
+    assert study.model is None and "at least two different numbers of ranks above 1" in str(
         study.model_reason
     )
 

@@ -471,7 +471,7 @@ def test_one_of_two_meters_that_contradict_each_other_is_left_out_with_the_reaso
         suite.typed(f"power leave-out {path} um25c --reason loose")
         assert checks() == {"meters-left-out"}
         assert api.energy_figure(path)["sensor"]["instruments"] == [SOURCE]
-    with pytest.raises(SuiteError, match="has no counted power meter"):
+    with pytest.raises(SuiteError, match="is not a power meter that counts"):
         api.leave_meter_out(path, "um25c", reason="loose")
     api.leave_meter_out(path, SOURCE, reason="of another plug")
     assert api.energy_figure(path)["value"] is None

@@ -39,7 +39,7 @@ def power_of(path: Path, columns: dict[str, float], **options: object) -> float:
 def test_a_total_a_limit_and_two_statistics_of_one_power_do_not_add_up(
     columns: dict[str, float], said: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(SuiteError, match=f"{said}.*they do not add up"):
+    with pytest.raises(SuiteError, match=f"{said}.*they cannot be added up"):
         power_of(tmp_path / "trace.csv", columns)
 
 

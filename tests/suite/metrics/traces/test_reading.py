@@ -373,7 +373,7 @@ REFUSED = {
     "a rate of NaN": (
         EXPORTS["rows at a rate"][0],
         TraceOptions(rate_hz=float("nan")),
-        "--rate must be above 0",
+        "give it a number above 0",
     ),
     "a voltage below zero": (
         EXPORTS["PPK2"][0],
@@ -383,7 +383,7 @@ REFUSED = {
     "a rate of nothing": (
         EXPORTS["rows at a rate"][0],
         TraceOptions(rate_hz=0.0),
-        "--rate must be above 0",
+        "give it a number above 0",
     ),
     "an energy with a unit of power": (
         EXPORTS["a counter of mWh"][0],
@@ -437,7 +437,7 @@ REFUSED = {
             for n in range(30)
         ),
         NOTHING,
-        "2 series in turn: 'sensor.plug_power' .15 rows., 'sensor.plug_energy' .15 rows.*--series",
+        "belong to 2 series: 'sensor.plug_power' .15 rows., 'sensor.plug_energy' .*--series",
     ),
     "an entity that is no power": (
         EXPORTS["Home Assistant"][0].replace("sensor.p,", "sensor.plug_energy,"),
@@ -479,7 +479,7 @@ REFUSED = {
             )
         ),
         NOTHING,
-        "2 series in turn: 'power/energy-pkg/' .30 rows., 'power/energy-ram/'.*or --sum",
+        "belong to 2 series: 'power/energy-pkg/' .30 rows., 'power/energy-ram/'.*or --sum",
     ),
     "a plug of two channels": (
         "".join(
@@ -487,7 +487,7 @@ REFUSED = {
             for n in range(30)
         ),
         NOTHING,
-        "2 series in turn: 'channel 1' .30 rows., 'channel 2' .30 rows.",
+        "belong to 2 series: 'channel 1' .30 rows., 'channel 2' .30 rows.",
     ),
     "the comments of Prometheus": (
         "".join(
@@ -533,7 +533,7 @@ REFUSED = {
     "three cards, each once": (
         "device,Name,Power (W)\ncard0,RX,19.0\ncard1,RX,18.0\ncard2,RX,19.0\n",
         TraceOptions(rate_hz=1.0),
-        "3 series in turn: 'card0' .1 rows",
+        "belong to 3 series: 'card0' .1 rows",
     ),
     "a column that was added later": (
         "t [s],total [W],memory [MB]\n"
@@ -552,7 +552,7 @@ REFUSED = {
         "time [s],entity_id,power [W]\n"
         + "".join(f"{n},{'sensor.b' * (n % 2)},{4 + n % 3}.1\n" for n in range(30)),
         NOTHING,
-        "2 series in turn: '' .15 rows",
+        "belong to 2 series: '' .15 rows",
     ),
     "an energy by its name, in watts": (
         "entity_id,state,last_changed\n"
