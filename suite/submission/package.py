@@ -78,8 +78,8 @@ class PackageRequest:
 
 
 def package_runs(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
-    """Copy the sealed bundles into ``root/<round>/<organization>[.<system>]`` with declaration and system
-    description; returns that folder.
+    """Copy the sealed bundles into ``root/<round>/<organization>[.<system>]`` with declaration and
+    system description; returns that folder.
 
     The bundles are copied unchanged, in the order of their run ids. Raises SuiteError, with nothing
     written, for an unsealed bundle, runs on different machines, runs made for another organization,
@@ -197,7 +197,7 @@ def _implementations(
         if name in declared and declared[name].sha256 != digest:
             raise SuiteError(
                 f"{bundle.path} and another run were trained by different files of {name}; submit"
-                " each version separately."
+                " each version separately (--system)."
             )
         of = code
         if folder is not None:
@@ -270,7 +270,7 @@ def _one_system(bundles: Sequence[Bundle]) -> Mapping[str, object]:
             raise SuiteError(
                 f"{bundle.path} was not run on the same system as {bundles[0].path} "
                 f"({different[0]}: {system.get(different[0])!r} and "
-                f"{systems[0].get(different[0])!r}); submit each system separately."
+                f"{systems[0].get(different[0])!r}); submit each system separately (--system)."
             )
     return {"schema": layout.SCHEMA, **{name: systems[0].get(name) for name in MACHINE}}
 

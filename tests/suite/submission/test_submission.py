@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,17 @@ def test_a_submission_is_never_overwritten(
 ) -> None:
     with pytest.raises(SuiteError, match="exists"):
         package_runs(make_runs(tmp_path / "more"), offer, tmp_path / "submissions")
+
+
+def test_a_second_system_of_one_organization_has_a_folder_of_its_own(
+    submission: Path, offer: PackageRequest, tmp_path: Path
+) -> None:
+    second = package_runs(make_runs(tmp_path / "more"), replace(offer, system="orin"), tmp_path)
+    assert second == tmp_path / OPEN / "acme.orin"
+    assert check_submission(second).complies == check_submission(submission).complies
+    elsewhere = second.rename(tmp_path / OPEN / "acme-orin")
+    findings = check_submission(elsewhere).findings
+    assert "submission-layout" in {finding.rule for finding in findings}
 
 
 def test_runs_of_different_machines_are_refused(offer: PackageRequest, tmp_path: Path) -> None:
@@ -176,11 +188,11 @@ def test_a_bomb_is_not_unpacked(
     ("head", "sentence"),
     [
         (b"no tar", "neither a folder nor"),
-        (b"\x1f\x8b", "by gzip"),
-        (b"PK\x03\x04", "by zip"),
-        (b"BZh9", "by bzip2"),
-        (b"\xfd7zXZ\x00", "by xz"),
-        (b"\x28\xb5\x2f\xfd", "by zstd"),
+        (b"\x1f\x8b", "with gzip"),
+        (b"PK\x03\x04", "with zip"),
+        (b"BZh9", "with bzip2"),
+        (b"\xfd7zXZ\x00", "with xz"),
+        (b"\x28\xb5\x2f\xfd", "with zstd"),
     ],
 )
 def test_a_file_that_is_not_an_archive_is_one_sentence(
