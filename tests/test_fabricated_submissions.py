@@ -50,7 +50,13 @@ MONTH_S, HOUR_S = 31 * 86_400, 3_600
 SELF = "self-reported"
 STATED = "time and energy stated by the submitter"
 AUDITED = f"audited by lab, {STATED}"
-NOBODY = "runs without an audit by another organization from a training state that it drew"
+NOBODY = (
+    "runs without an audit in which another organization drew an epoch and replayed the training"
+    " after it"
+)
+REPLACED = (
+    "runs that were handed in again, or left out of the submission, after a reviewer drew epochs"
+)
 NOBODY_SAW = "runs whose times are not confirmed by a listed witness of another organization"
 STRANGER = "has no lower-case name with its key"
 
@@ -411,17 +417,17 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "a contradicted run sealed again": (
         contradicted_and_sealed_again,
         SELF,
-        f"{FIRST}: runs that were handed in again, or left out, after a draw",
+        f"{FIRST}: {REPLACED}",
     ),
     "a drawn run left out": (
         dropped_after_draw,
         None,
-        f"{THIRD}: runs that were handed in again, or left out, after a draw",
+        f"{THIRD}: {REPLACED}",
     ),
     "two hand-ins, the better one reviewed": (
         best_of_two,
         AUDITED,
-        f"{FIRST}: runs that were handed in again, or left out, after a draw",
+        f"{FIRST}: {REPLACED}",
     ),
     "a draw older than the runs": (
         lambda place: place.review(draw_dated("2026-12-31T23:59:59Z")),

@@ -155,7 +155,7 @@ def _unfinished(bundle: Bundle, request: Request) -> tuple[Finding]:
     finish = shell_command("suite finish", bundle.path)
     fix = "run again" if bundle.is_sealed else f"close the run with `{finish}` if it has ended"
     if not bundle.is_sealed and run.status == "running":
-        fix = f"wait while it runs (`{shell_command('suite watch', bundle.path)}`), or {fix}"
+        fix = f"wait until the run ends (`{shell_command('suite watch', bundle.path)}`), or {fix}"
     if resume := how_to_resume(bundle.path, request):
         fix = f"{fix}. {resume.rstrip('.')}"
     violation = Violation(RUN, "a finished, sealed run", observed, fix=fix)

@@ -256,6 +256,6 @@ def _reordered(runs: Sequence[StepTimes]) -> Iterator[Likeness]:
             yield Likeness(
                 one,
                 other,
-                f"the same ratio of computing to fetching in {count} of {KEPT_RATIOS} compared "
-                "steps",
+                f"the same ratio of compute time to fetch time in {count} of {KEPT_RATIOS}"
+                " compared steps",
             )

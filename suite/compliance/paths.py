@@ -154,7 +154,7 @@ def _roots(
 
 def _refuse_file_of_run(path: Path) -> None:
     if path.is_file() and (path.parent / RUN).is_file():
-        raise SuiteError(f"{path} is a file of the run {path.parent}; give that folder.")
+        raise SuiteError(f"{path} is a file of a run; give the run's folder, {path.parent}.")
 
 
 def _is_part(bundle: Path, records: Mapping[Path, FolderKind]) -> bool:
@@ -177,7 +177,7 @@ def _leftovers(root: Path) -> Iterator[str]:
     for folder in folders:
         parts = [name for name in REMAINS if (folder / name).is_file()]
         if (parts or RUN_FOLDER.fullmatch(folder.name)) and not _is_in_bundle(folder, root):
-            what = f"it has {', '.join(parts)}" if parts else "its name looks like a run's"
+            what = f"it has {', '.join(parts)}" if parts else "it is named like a run"
             yield (
                 f"{folder} has no {RUN}, but {what}; copy the whole run directory again, or remove"
                 " what is left of it."

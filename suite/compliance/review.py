@@ -239,7 +239,8 @@ def _evidence(
         (
             ReviewKind.NO_AUDIT,
             [run.name for run in runs if not verdict.audited_by.get(run.folder.path)],
-            "runs without an audit by another organization from a training state that it drew",
+            "runs without an audit in which another organization drew an epoch and replayed the"
+            " training after it",
         ),
         (
             ReviewKind.NO_STATE,
@@ -249,7 +250,8 @@ def _evidence(
         (
             ReviewKind.REPLACED,
             sorted(map(printable, replaced)),
-            "runs that were handed in again, or left out, after a draw",
+            "runs that were handed in again, or left out of the submission, after a reviewer drew"
+            " epochs",
         ),
         (
             ReviewKind.NO_WITNESS,

@@ -153,7 +153,7 @@ def _proof(definition: DataSetDefinition) -> str:
     if definition.recipe is not None:
         return "MD5 of its tables, SHA-256 over all images or over their pixels"
     if definition.tables and definition.pictures is None:
-        return "MD5 of the published tables; nothing proves its images yet"
+        return "MD5 of the published tables; nothing proves the images yet"
     return (
         "MD5 of the published tables, SHA-256 of every image"
         if definition.tables

@@ -29,7 +29,7 @@ def test_a_folder_named_like_a_run_is_said(good_bundle: Path) -> None:
     (good_bundle.parent / "more" / "run_3").mkdir(parents=True)
     result = check_paths([good_bundle.parent])
     assert (len(result.bundles), result.bundles[0].complies, result.complies) == (1, True, False)
-    assert "run_3 has no run.json, but its name looks like a run's" in result.broken[0]
+    assert "run_3 has no run.json, but it is named like a run" in result.broken[0]
 
 
 def test_a_folder_with_nothing_is_one_sentence(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_what_can_be_checked_is_checked_beside_what_cannot(
 
 def test_a_file_of_a_run_leads_to_its_folder(good_bundle: Path) -> None:
     with pytest.raises(
-        SuiteError, match=f"log.txt is a file of the run {good_bundle}; give that folder"
+        SuiteError, match=f"log.txt is a file of a run; give the run's folder, {good_bundle}"
     ):
         check_paths([good_bundle / "log.txt"])
 
