@@ -124,17 +124,17 @@ def _none(name: str, log: Log, key: str) -> Iterator[Violation]:
 RULES = (
     Rule(
         "closed-adaptation",
-        "A closed run starts from the workload's checkpoint, reinitialises the parameters that the"
-        " workload names, and trains only the named part.",
-        "Training a smaller part takes less time and memory, and another start may need fewer "
-        "epochs: two different tasks would be compared.",
+        "If a workload has a checkpoint, a closed run starts from it, reinitialises the parameters"
+        " that the workload names, and trains only the part of the model that the workload names.",
+        "Training a smaller part takes less time and memory, and training from another checkpoint"
+        " may take fewer epochs: such a run does another task.",
         "train what the workload defines, or run in the open division",
         (OfRequest("closed-adaptation", _as_defined, CLOSED),),
     ),
     Rule(
         "started-from",
-        "A run that starts from a checkpoint logs the digest of the parameters that it loaded. It"
-        " equals the digest in the workload's definition.",
+        "A run that starts from a checkpoint logs the digest of the parameters that it loaded. For"
+        " the workload's checkpoint, this digest equals the one in the workload's definition.",
         "The digest is computed from the loaded model, so it reveals rounding, another file or a"
         " missing parameter.",
         "start from the unchanged checkpoint with the suite's training loop; never edit a log",
@@ -144,10 +144,10 @@ RULES = (
         "frozen-unchanged",
         "A run that trains a part of the model logs which parameters it trains; everything else"
         " has the same digest before training and after it.",
-        "A run that trains more than the named part reaches the accuracy of a larger task, and "
-        "statistics or weight decay can change parameters that should stay as they are.",
-        "train only the named parameters, without decaying the others or updating their "
-        "statistics; run again",
+        "A run that trains more parameters than it says does another task. Weight decay, or an"
+        " update of statistics, can change what should stay as it is.",
+        "train only the parameters that the request names; do not decay the others, or update"
+        " their statistics; run again",
         (OfBundle("part-trained", _part), OfBundle("frozen-unchanged", _unchanged)),
     ),
 )

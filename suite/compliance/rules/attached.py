@@ -164,7 +164,7 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
         yield Violation(
             READINGS,
-            f"two readings of {stated.half_width_s:.6g} s, the clock's error in {RUN}",
+            f"a clock error of {stated.half_width_s:.6g} s in both of its readings, as in {RUN}",
             f"{error.values[:2].tolist()}",
         )
 
@@ -208,8 +208,8 @@ def _fitted(context: BundleContext) -> Violations:
             "an attached power trace whose clock was fitted to the run",
             f"an offset given by hand: {fit.get('offset_s')!r} s,"
             f" correlation {fit.get('correlation')!r}",
-            fix="run with `suite run --power-pulse`, and log from ten seconds before the run to"
-            " ten seconds after it",
+            fix="run with `suite run --power-pulse`, and log the power from ten seconds before the"
+            " run to ten seconds after it",
         )
 
 
@@ -219,8 +219,9 @@ RULES = (
         "The readings of an attached power trace and its clock fit can be recomputed from the"
         " trace in the bundle, and the clock was fitted to the run. Attaching a trace or leaving a"
         " meter out changes no other record.",
-        "A trace is added after the run: every reader of the bundle can repeat what was done. If a"
-        " person gave the offset, nothing in the records shows whether it is right.",
+        "A trace is added after the run, so every reader of the bundle must be able to compute its"
+        " readings again. If a person gave the clock's offset, no record shows whether the offset"
+        " is right.",
         AGAIN,
         (
             OfBundle("attached-trace", _follows),

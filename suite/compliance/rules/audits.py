@@ -95,8 +95,8 @@ def where_contradicted(record: "AuditRecord") -> str:
                     f" to {figure.high:.6g}"
                 )
     return (
-        f"in the evaluation of epoch {state.epoch}: {state.correct} correct, replayed"
-        f" {state.replayed_correct}"
+        f"in the evaluation of epoch {state.epoch}: {state.correct} samples correct,"
+        f" {state.replayed_correct} in the replay"
     )
 
 
@@ -163,7 +163,7 @@ def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[st
     if not state.losses.recorded and (steps.step > after).any():
         yield (
             f"losses after the state of epoch {state.epoch}",
-            "at least one, because steps follow it",
+            "at least one, because the run has later steps",
             "none",
         )
     elif recorded_losses(steps, len(state.losses.recorded), after) != state.losses.recorded:

@@ -78,7 +78,8 @@ def _times_of_day(context: BundleContext) -> Violations:
             yield Violation(
                 log_name(rank),
                 f"times of day that agree to {MAX_WALL_OFFSET_S:g} s on all nodes",
-                f"rank {rank}'s differs from rank 0's by {ahead_s - ahead_of_0_s:.0f} s",
+                f"rank {rank}'s time of day differs from rank 0's by {ahead_s - ahead_of_0_s:.0f}"
+                " s",
                 event.line,
             )
 
@@ -198,13 +199,13 @@ def _running(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "wall-clock",
-        "The wall clock is right. It agrees with the monotonic clock to a quarter of a second "
-        "from event to event, and with the wall clocks of other nodes to a minute. All runs of a "
-        "machine since one boot agree on their order and on the time of the boot. The bundle is "
-        "closed after its run.",
-        "Boards without a battery clock have their time of day set during a run. Durations are not"
-        " affected, but the readings of other instruments cannot be aligned with the run, and the"
-        " run has a wrong date.",
+        "The wall clock is right. It agrees with the monotonic clock to a quarter of a second from"
+        " event to event, and with the wall clocks of other nodes to a minute. For all runs since"
+        " one boot of a machine, both clocks give the same order, and the boot has the same date"
+        " and time. By the wall clock, a bundle is closed after its run.",
+        "On a board without a battery for its clock, the time of day may be set during a run."
+        " Durations are not affected, but the readings of other instruments cannot be aligned with"
+        " the run, and the run has a wrong date.",
         "let NTP set the clock of every node before a run (`sudo timedatectl set-ntp true`), and"
         " before `suite finish`",
         (
@@ -220,8 +221,8 @@ RULES = (
         " thousandth of the interval. They drift apart by as much as the wall-clock meter read,"
         " within a quarter of a second. Monotonic times are not negative.",
         "Linux slews both clocks alike: only a step moves them apart, and a step falls into one"
-        " interval. Scaled times differ in all intervals; a log that was written afterwards has"
-        " all its times within a moment, or before the boot.",
+        " interval. If times were scaled, the clocks differ in all intervals; a log that was"
+        " written afterwards has all its times within a moment, or before the boot.",
         "never edit times or readings; if a driver or a virtual machine disturbs the clock, fix it"
         " and run again",
         (

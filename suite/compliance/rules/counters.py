@@ -53,7 +53,7 @@ def _arithmetic(context: BundleContext) -> Violations:
         if cycles is not None and cores and cycles > cores * clock_hz * SCALING:
             yield Violation(
                 node.file,
-                f"at most {cores} x {clock_hz / 1e9:.2f} billion cycles a second",
+                f"at most {cores} cores x {clock_hz / 1e9:.2f} billion cycles a second",
                 f"{cycles / 1e9:.2f} billion",
             )
         if (
@@ -165,7 +165,8 @@ def _enough(context: BundleContext) -> Violations:
         if instructions is not None and instructions < needed:
             yield Violation(
                 node.file,
-                f"{needed:.3g} instructions a second or more for the arithmetic of {request.model}",
+                f"at least {needed:.3g} instructions a second for the arithmetic of"
+                f" {request.model}",
                 f"{instructions:.3g}",
             )
 
@@ -195,8 +196,8 @@ def _clock_follows(context: BundleContext) -> Violations:
         if known[slow] < SLOWER_CLOCK * known[fast] and slow_s < SAME_TIME * fast_s:
             yield Violation(
                 node.file,
-                f"steps of epoch {slow}, at {known[slow] / 1e9:.2f} GHz, to compute longer than "
-                f"the steps of epoch {fast}, at {known[fast] / 1e9:.2f} GHz",
+                f"longer compute times in the steps of epoch {slow}, at {known[slow] / 1e9:.2f}"
+                f" GHz, than in the steps of epoch {fast}, at {known[fast] / 1e9:.2f} GHz",
                 f"{slow_s * 1000:.3f} and {fast_s * 1000:.3f} ms",
             )
 
@@ -233,14 +234,15 @@ def _memory_of_node(
     if len(in_run) and in_run.maximum < least_bytes:
         yield Violation(
             node.file,
-            f"{least_bytes} bytes or more in use by the implementation",
+            f"at least {least_bytes} bytes in use by the implementation",
             f"{in_run.maximum:.0f} bytes at most",
         )
     most_bytes = PEAK_TOLERANCE * peak.maximum * max(size.maximum, 1.0)
     if len(rss) and len(peak) and len(size) and rss.maximum > most_bytes:
         yield Violation(
             node.file,
-            f"at most {size.maximum:.0f} processes x {peak.maximum:.0f} bytes, their largest peak",
+            f"at most {size.maximum:.0f} processes x {peak.maximum:.0f} bytes, the largest peak of"
+            " one of them",
             f"{rss.maximum:.0f} bytes in use",
         )
     faults = node.channels.get("counters", "page_faults.count")
@@ -374,8 +376,8 @@ RULES = (
     Rule(
         "instructions-enough",
         "A run on a CPU executes at least the instructions that the model's arithmetic needs if"
-        " each makes 256 multiplications. An epoch at less than half of another epoch's processor"
-        " clock takes longer to compute.",
+        " every instruction makes 256 multiplications. An epoch at less than half of another"
+        " epoch's processor clock takes longer to compute.",
         "Training needs three times the multiplications of a forward pass for every sample. The"
         " widest instruction makes 64 multiplications, and fast convolutions need a quarter of the"
         " multiplications counted.",
@@ -388,9 +390,10 @@ RULES = (
     Rule(
         "memory-fits",
         "The implementation uses at least the memory of an interpreter (or of the model's weights,"
-        " if it comes from outside) and at most the peaks of its processes. It has page faults"
-        " where they are counted, and logs for each rank the peak that the meter read. Used and"
-        " available memory have the same sum in every reading, within a hundredth.",
+        " if the implementation is not the suite's), and at most its number of processes times the"
+        " largest peak of a process. It has page faults if these are counted. It logs a peak for"
+        " each rank, and the largest is near the one that the meter read. Used and available"
+        " memory have the same sum in every reading, within a hundredth.",
         "The kernel records the peak of every process, and the implementation logs its own peak."
         " The meter computes the used memory from the total and the available memory at one"
         " moment.",

@@ -217,7 +217,7 @@ def _ranks(context: BundleContext) -> Violations:
             whole = "rank 0 to take all samples of each mini-batch"
             part = (
                 f"rank {rank} to take every {ordinal(ranks)} sample of each mini-batch, from the"
-                f" {ordinal(rank + 1)}"
+                f" {ordinal(rank + 1)} on"
             )
             yield Violation(
                 STEPS,
@@ -386,9 +386,9 @@ RULES = (
     Rule(
         "events-in-order",
         "The log has init_start, init_stop, run_start and run_stop once each and in this order."
-        " Within the run, each of the epochs 1, 2, … starts, finishes and is evaluated as often as"
-        " requested. An evaluation is eval_start, one eval_accuracy and eval_stop, right after its"
-        " epoch.",
+        " Within the run, the epochs 1, 2, … start and stop in order, and the model is evaluated"
+        " as often as requested. An evaluation consists of eval_start, one eval_accuracy and"
+        " eval_stop, right after its epoch.",
         "These events bound the measured time: if an epoch is missing, so is its time, and each"
         " accuracy must belong to one state of the model.",
         TRAINING_LOOP,
@@ -400,9 +400,9 @@ RULES = (
     ),
     Rule(
         "log-clock",
-        "All events of a rank come from one boot, and its monotonic clock never goes back from one"
-        " event to the next.",
-        "Every duration is measured with this clock.",
+        "All events of a rank come from one boot, and the rank's monotonic clock never goes back"
+        " from one event to the next.",
+        "Every duration is measured with the monotonic clock.",
         TRAINING_LOOP,
         (OfBundle("log-clock", _first_clock), OfBundle("ranks-clock", _other_clocks)),
     ),
@@ -416,9 +416,9 @@ RULES = (
     ),
     Rule(
         "steps-in-time",
-        "The parts of a step are not negative, steps do not overlap, and each lies between its"
-        " epoch's start and stop. An epoch ends with its last step, within ten milliseconds, and"
-        " the log has as many steps as the table.",
+        "No part of a step takes a negative time, steps do not overlap, and each step lies between"
+        " the start and the stop of its epoch. An epoch stops within ten milliseconds of the end"
+        " of its last step, and the log states as many steps as the table has.",
         "Log and step records are independent records of the same time.",
         TRAINING_LOOP,
         (OfBundle("steps-in-time", _step_times), OfBundle("epoch-ends", _epoch_ends)),
