@@ -125,7 +125,7 @@ def _check_cpu_time(context: BundleContext) -> Violations:
         cores = each.node.cores_read or None
         for most, of in (
             (cores, "the machine has"),
-            (each.utilised, "were busy by utilisation.total"),
+            (each.utilised, "were busy according to utilisation.total"),
         ):
             if each.used is not None and most is not None and each.used > most * TOLERANCE + SLACK:
                 expected = f"at most the {most:.3g} cores that {of}"
@@ -178,9 +178,9 @@ def _ticks(context: BundleContext) -> Violations:
         if wrong > MAX_TICKED:
             yield Violation(
                 node.file,
-                "utilisation.total as a share of whole kernel ticks (at most"
+                "utilisation.total as a fraction of a whole number of kernel ticks (at most"
                 f" {np.median(most):.0f} fit between two readings)",
-                f"no such share in {wrong:.0%} of {len(are_shares)} readings",
+                f"no such fraction in {wrong:.0%} of {len(are_shares)} readings",
             )
 
 
@@ -200,11 +200,14 @@ def _load(context: BundleContext) -> Violations:
         if busy is None or own is None:
             continue
         if own > busy * TOLERANCE + SLACK:
-            expected = f"at most {busy:.2f} CPU seconds a second by the suite, as many as were busy"
+            expected = (
+                f"at most {busy:.2f} CPU seconds a second by the suite, because all programs"
+                " together used no more"
+            )
             yield Violation(each.node.file, expected, f"{own:.2f}")
         if used is not None and used > own * TOLERANCE + SLACK:
             expected = (
-                f"{used:.2f} CPU seconds a second or more by the suite: the implementation alone"
+                f"at least {used:.2f} CPU seconds a second by the suite: the implementation alone"
                 " used as many"
             )
             yield Violation(each.node.file, expected, f"{own:.2f}")
@@ -351,7 +354,7 @@ def _busy(context: BundleContext) -> Violations:
     for node, window in context.nodes_in_run():
         busy, least = node.busy_cores(window), MIN_BUSY_SHARE * computing
         if node.file in swapless and busy is not None and busy < least:
-            expected = f"{least:.2f} busy cores or more {while_}"
+            expected = f"at least {least:.2f} busy cores {while_}"
             yield Violation(node.file, expected, f"{busy:.2f} by utilisation.total")
     for each in _rates(context):
         used, least = each.used, MIN_OWN_SHARE * computing
@@ -361,7 +364,7 @@ def _busy(context: BundleContext) -> Violations:
             and each.node.file in swapless
             and not _is_crowded(each)
         ):
-            expected = f"{least:.2f} CPU seconds a second or more {while_}"
+            expected = f"at least {least:.2f} CPU seconds a second {while_}"
             yield Violation(each.node.file, expected, f"{used:.2f} by the implementation")
 
 
@@ -396,8 +399,8 @@ def _loads(context: BundleContext) -> Violations:
         if load.mean < needed:
             yield Violation(
                 node.file,
-                f"a load of {needed:.1f} % or more of the {node.cores_read} cores of {record.host},"
-                f" whose rank computed for {longest_s:.1f} s",
+                f"a load of at least {needed:.1f} % on the {node.cores_read} cores of"
+                f" {record.host}, whose rank computed for {longest_s:.1f} s",
                 f"{load.mean:.1f} %",
             )
 
@@ -435,10 +438,11 @@ def _idle(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "cpu-time-agrees",
-        "The implementation uses no more CPU time than the cores have, nor more than all programs"
-        " together. Two counts of it agree within a tenth: the task clock of the counters meter,"
-        " and process_tree of the cpu meter. The total utilisation is the mean of the cores'. It"
-        " is a fraction of whole kernel ticks, at most as many as fit between two readings.",
+        "The implementation uses no more CPU time than the cores have, and no more than all"
+        " programs together use. The task clock of the counters meter and process_tree of the cpu"
+        " meter agree on this CPU time within a tenth. The total utilisation is the mean of the"
+        " cores' utilisations, and a fraction of a whole number of kernel ticks, at most as many"
+        " as fit between two readings.",
         "The implementation's CPU time is read from its processes, the utilisation from the"
         " kernel's idle time. They count the same cores independently, and differ where one was"
         " edited. If somebody shortens the times of a run, the kernel's ticks keep their length.",
@@ -452,10 +456,10 @@ RULES = (
     ),
     Rule(
         "load-agrees",
-        "By the load meter, the suite used no less CPU time than the implementation, no more than"
-        " all busy time, and at most a tenth plus a tenth of a core more than implementation and"
-        " meters together. Busy plus stolen time equals the utilisation, and rises and falls with"
-        " it.",
+        "According to the load meter, the suite used at least the CPU time of the implementation,"
+        " at most that of all programs, and at most a tenth plus a tenth of a core more than"
+        " implementation and meters together. The load meter's busy time plus stolen time equals"
+        " the utilisation, and rises and falls with it.",
         "Utilisation, load and the implementation's CPU time are counts of the same cores by"
         " different meters, once a second. Busy time that is not the suite's is foreign load.",
         READINGS_AS_READ,
@@ -468,14 +472,15 @@ RULES = (
     ),
     Rule(
         "threads-requested",
-        "The implementation has no more processes than its ranks, its workers and what starts them,"
-        " and each node has at least the processes of its ranks. A run of one rank on a CPU uses no"
-        " more CPU time than its threads, its workers and half a core can.",
+        "The implementation has no more processes than its ranks, its workers and the programs"
+        " that start them need, and each node has at least the processes of its ranks. A run of"
+        " one rank on a CPU uses at most one core for each thread and each worker, plus half a"
+        " core.",
         "More threads or workers than requested are another configuration, and if one thread used"
         " two CPU seconds a second, the wall time was shortened. A rank that ran on another"
-        " machine used power there.",
-        "give the number of threads with --threads, of processes that load data with --workers,"
-        " and of ranks with --ranks-per-node; then run again",
+        " machine used power there, which is missing here.",
+        "give the right number of threads (--threads), of processes that load data (--workers) and"
+        " of ranks on each node (--ranks-per-node); then run again",
         (
             OfBundle("cpu-time-threads", _threads),
             OfBundle("processes-requested", _requested),
@@ -483,9 +488,9 @@ RULES = (
     ),
     Rule(
         "cpu-busy",
-        "While ranks compute on a CPU, each keeps half a core of its own node busy, unless the "
-        "machine swaps. The implementation itself uses at least a quarter of a core, unless the "
-        "load meter shows that other programs had the cores.",
+        "While ranks compute on a CPU, each keeps at least half a core of its own node busy,"
+        " unless the machine swaps. The implementation itself uses at least a quarter of a core"
+        " for each of these ranks, unless the load meter shows that other programs had the cores.",
         "A computation uses little CPU time only while other programs have the cores; then the"
         " cores are busy, and the implementation still gets its share. If a node was idle, its"
         " readings come from another run.",
@@ -500,10 +505,10 @@ RULES = (
         f"Other programs take at most {MAX_FOREIGN_SHARE:.0%} of a machine's CPU time during"
         f" the run, and the hypervisor at most {MAX_STOLEN_SHARE:.0%}; while the idle machine was"
         " measured, other programs used a quarter of the processor at most.",
-        "Other programs take cores, caches and memory bandwidth from the training, so that its "
-        "times and energy are partly theirs. The power of a busy machine is not a baseload.",
-        "stop other programs (`suite doctor` names the busiest), run on the machine itself or on a"
-        " host with free cores, and run again",
+        "Other programs take cores, caches and memory bandwidth from the training, so they change"
+        " its times and its energy. The power of a busy machine is not a baseload.",
+        "stop other programs (`suite doctor` names the busiest), run outside a virtual machine or"
+        " on a host with free cores, and run again",
         (
             OfBundle("foreign-load", _undisturbed, severity=Severity.WARNING),
             OfBundle("baseload-idle", _idle, severity=Severity.WARNING),

@@ -152,7 +152,7 @@ def _pictures(
     if pinned is not None and record.pictures < samples:
         yield Violation(
             DATA,
-            f"{samples} images or more, one for each sample that the tables name",
+            f"at least {samples} images, one for each sample that the tables name",
             f"{record.pictures}",
         )
     if pinned is None and (record.pictures != 0 or record.pictures_sha256 is not None):
@@ -238,7 +238,7 @@ def _cache(context: BundleContext) -> Violations:
         if (node.page_cache or {}).get("is_cold") is False:
             yield Violation(
                 NODES,
-                f"an empty page cache of {node.host[:100]} before the run, as {RUN} says"
+                f"an empty page cache on {node.host[:100]} before the run, as {RUN} says"
                 " (cache_cleared)",
                 "page_cache.is_cold = false",
             )
@@ -285,8 +285,8 @@ def _filled(context: BundleContext) -> Violations:
             continue
         yield Violation(
             READINGS,
-            f"{MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB or more read from the disk in epoch"
-            f" {epoch.get('epoch')}, or the data in memory",
+            f"at least {MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB read from the disk in epoch"
+            f" {epoch.get('epoch')}, or at least half of the data in memory",
             f"{read_bytes / 2**20:.1f} MiB, and {max(resident):.0%} of the data in memory: the"
             " readers map the files, and what they used stays in memory",
         )
@@ -296,20 +296,21 @@ def _filled(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "data-as-defined",
-        "A run's data set has the samples, classes and layout of its definition; generated data "
-        "have the definition's classes and layout. An open run may use fewer samples of a data "
-        "set whose images are no longer all available. The data folder is not named after "
-        "another data set with the same files, or after generated data.",
+        "A run's data set has the samples, classes and layout of its definition; generated data"
+        " have the definition's classes and layout. An open run may use fewer samples of a data"
+        " set whose images are no longer all available. The data folder is not named after another"
+        " data set with the same layout, or after generated data.",
         "A run on half of a data set cannot be compared with others. File names and sizes prove"
         " nothing: Fashion-MNIST has the same as MNIST.",
-        "train on all of the data set, or name the one that was used (--data, and its folder)",
+        "train on the whole data set, or name the data set that was used (with --data, and in the"
+        " folder's name)",
         (OfRequest("data-as-defined", _as_defined), OfRequest("data-folder", _folder)),
     ),
     Rule(
         "data-digests",
-        "A closed run records the digest of every file that it reads, and the digests equal "
-        "those of the published data set. The harness computed them before init_start, right "
-        "before the log began, and took long enough to read the files.",
+        "A closed run records the digest of every file that it reads, and the digests equal those"
+        " of the published data set. The harness began to compute them right before the log's"
+        " first event, and early enough to read all the files before init_start.",
         "The harness reads and digests the files right before it starts the implementation. A mere"
         " statement that they were verified proves nothing, and digests from another moment do not"
         " show what was read.",
@@ -323,12 +324,13 @@ RULES = (
         "page-cache",
         "If a run records an emptied page cache, its data are on a disk, less than half of them"
         " are in memory at the start, the run reads the disk, and no node's record contradicts"
-        " this. If the suite's own readers map the files, every epoch reads a tenth of them from"
-        " the disk, or half of them are in memory at its start or end.",
-        "A warm cache makes the first epoch, and the time to target, shorter. What a reader of"
-        " mapped files uses is in the page cache, or was read from the disk.",
-        "let `suite run` empty the page cache, and hand in its record and the readings as they were"
-        " written",
+        " this. If the suite's own readers map the files, every epoch reads at least a tenth of"
+        " them from the disk, or at least half of them are in memory at its start or end.",
+        "A warm cache makes the first epoch, and the time to target, shorter. When the suite's"
+        " readers use a mapped file, its data are in the page cache already, or are read from the"
+        " disk.",
+        "let `suite run` empty the page cache, and hand in the run's records and readings as they"
+        " were written",
         (OfBundle("cache-as-recorded", _cache), OfBundle("cache-fills", _filled)),
     ),
 )

@@ -44,8 +44,8 @@ def _epoch_in_step(rank: int, epoch: int, steps: "StepRecords", first: "StepReco
     if abs(shares[0] - shares[1]) > MAX_UNEXPLAINED_SHARE:
         yield Violation(
             STEPS,
-            f"fetch, copy, compute and communication to take as much of epoch {epoch} on rank"
-            f" {rank} as on rank 0, {shares[0]:.1%}",
+            "fetch, copy, compute and communication together to take the same share of epoch"
+            f" {epoch} on rank {rank} as on rank 0, {shares[0]:.1%}",
             f"{shares[1]:.1%}: the ranks wait for one another in every step",
         )
     starts_s = [(one.start_ns - one.start_ns[0]) * SECONDS_PER_NS for one in (first, steps)]
@@ -59,8 +59,9 @@ def _epoch_in_step(rank: int, epoch: int, steps: "StepRecords", first: "StepReco
         place = int((apart_s > limit_s).argmax())
         yield Violation(
             STEPS,
-            f"step {steps.step[place]} (epoch {epoch}) on rank {rank} within {limit_s:.3g} s of"
-            " rank 0's, counted from the epoch's first step",
+            f"step {steps.step[place]} (epoch {epoch}) to start on rank {rank} within"
+            f" {limit_s:.3g} s of its start on rank 0, both counted from the start of the epoch's"
+            " first step",
             f"{apart_s[place]:.3g} s apart",
         )
 
@@ -81,7 +82,7 @@ def _exchanges(context: BundleContext) -> Violations:
         yield Violation(
             STEPS,
             "no communication in a run of one rank",
-            f"{exchanged_s.max():.3g} s of it, first in step {step}",
+            f"up to {exchanged_s.max():.3g} s of communication in a step, first in step {step}",
         )
     if parallel.nodes == 1 or parallel.collective != "mpi":
         return
@@ -91,7 +92,7 @@ def _exchanges(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 f"a wait for the gradients of the other nodes in every update of rank {rank}",
-                f"none in {int(without.sum())} of {len(steps)} steps, first in step"
+                f"no wait in {int(without.sum())} of {len(steps)} steps, first in step"
                 f" {steps.step[without][0]}",
             )
 
@@ -107,7 +108,7 @@ def _takes(context: BundleContext) -> Violations:
         if wait_s < MIN_EXCHANGE_S:
             yield Violation(
                 STEPS,
-                f"{MIN_EXCHANGE_S * 1e6:g} microsecond or more to wait for the other ranks'"
+                f"a wait of at least {MIN_EXCHANGE_S * 1e6:g} microsecond for the other ranks'"
                 f" gradients in the median update of rank {rank}",
                 f"{wait_s * 1e6:.3g} microseconds",
             )
@@ -163,18 +164,18 @@ def _count(bucket: Any) -> int | None:
 RULES = (
     Rule(
         "ranks-in-step",
-        "All ranks take equally long for the same steps. The parts of a rank's steps fill the "
-        "same share of an epoch as rank 0's, within a tenth.",
+        "All ranks take equally long for the same steps. On every rank, the timed parts of the"
+        " steps take the same share of an epoch as on rank 0, within a tenth of the epoch.",
         "Ranks that sum their gradients in every step wait for one another.",
         TRAINING_LOOP,
         (OfBundle("ranks-in-step", _in_step),),
     ),
     Rule(
         "ranks-exchange",
-        "Ranks exchange each bucket of gradients once an update, after as many mini-batches as "
-        "requested, and wait for the exchange only then. Ranks on several nodes wait in every "
-        "update; with the suite's all-reduce, the median wait is 1 microsecond or more. A single "
-        "rank never waits.",
+        "Ranks exchange each bucket of gradients once an update, after as many mini-batches as"
+        " requested, and wait for the exchange only then. Ranks on several nodes wait in every"
+        " update; with the suite's all-reduce, the median wait is at least 1 microsecond. A single"
+        " rank never waits.",
         "Exchanging gradients less often takes less time and fewer bytes, and trains with another"
         " mini-batch size. A wait is never 0: the loop asks MPI about each sum, even if all are"
         " complete when the backward pass ends.",

@@ -75,7 +75,7 @@ def _observed(name: str, known: set[str], context: BundleContext) -> str:
     if name.startswith("log.rank"):
         return (
             "a log of a rank that does not exist: the run has"
-            f" {counted(context.request.parallel.ranks, 'rank')}, from 0"
+            f" {counted(context.request.parallel.ranks, 'rank')}, numbered from 0"
         )
     return (
         f"a {'folder' if (context.bundle.path / name).is_dir() else 'file'} that does not belong"
@@ -107,7 +107,7 @@ RULES = (
         "A file that no check reads is not evidence, and on some machines files whose names "
         "differ only in capital letters replace one another. The log of a rank shows that the "
         "rank worked.",
-        "remove the file, and say in the notes what it was for",
+        "remove the file, and say in the notes of the submission what it was for",
         (OfBundle("bundle-files", _check_file_names), OfBundle("ranks-files", _requested)),
     ),
 )

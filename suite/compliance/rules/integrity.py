@@ -49,7 +49,7 @@ def _manifest(context: BundleContext) -> Violations:
                 name,
                 "only files that the manifest lists",
                 "a file that it does not list",
-                fix="remove it (`suite finish` removes files left over from closing), or"
+                fix="remove the file (`suite finish` removes what closing the run left over), or"
                 f" {COPY_AGAIN}",
             )
         elif context.bundle.sha256(file) != listed[name][1]:
@@ -123,8 +123,8 @@ RULES = (
     ),
     Rule(
         "log-chain",
-        "Every log line with the MLPerf token is one valid event, and carries the SHA-256 of "
-        "itself and the previous line's chain value.",
+        "Every log line with the MLPerf token is one valid event, and carries a SHA-256 computed"
+        " from this line and the previous line's chain value.",
         "The chain shows lines that were changed, dropped or moved after they were written; a line"
         " that cannot be read may hide an event.",
         COPY_AGAIN,
@@ -133,7 +133,7 @@ RULES = (
     Rule(
         "figures-recompute",
         "Every figure of summary.json and every count of counters.json equals the value recomputed"
-        " from the raw records, to 1e-9 relative.",
+        " from the raw records, to within a relative error of 1e-9.",
         "Every number can be traced to its raw records.",
         COPY_AGAIN,
         (

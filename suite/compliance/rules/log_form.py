@@ -105,7 +105,7 @@ def _known_keys(context: BundleContext) -> Violations:
     if others:
         yield Violation(
             "log.txt",
-            "the keys of the contract",
+            "only keys of the contract",
             ", ".join(
                 f"{key[:40]} = {value_text(event.value)[:60]}"
                 for key, event in list(others.items())[:MAX_NAMES]
@@ -135,7 +135,7 @@ def _takes(context: BundleContext) -> Violations:
     if took_s < least_s:
         yield Violation(
             "log.txt",
-            f"{least_s * 1e6:.3g} microseconds or more from init_start to init_stop, to draw"
+            f"at least {least_s * 1e6:.3g} microseconds from init_start to init_stop, to draw"
             f" {parameters:g} initial weights",
             f"{took_s * 1e6:.3g} microseconds",
             stop.line,
@@ -218,7 +218,7 @@ def _no_pause(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "log-form",
-        "A rank logs each value once, or once an epoch, in the namespace edge. Events named"
+        "A rank logs each value once, or once an epoch, in the namespace `edge`. Events named"
         " …_start and …_stop are the ends of intervals (INTERVAL_START, INTERVAL_END), all others"
         " are points (POINT_IN_TIME).",
         "Every reader must see the same run, whether it takes the first or the last value of a key."
