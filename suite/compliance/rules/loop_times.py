@@ -78,7 +78,7 @@ def _fetch(context: BundleContext) -> Violations:
         if sample_s < MIN_FETCH_S:
             yield Violation(
                 STEPS,
-                f"{MIN_FETCH_S * 1e9:g} ns or more to fetch a sample in the median step of rank"
+                f"at least {MIN_FETCH_S * 1e9:g} ns to fetch a sample in the median step of rank"
                 f" {rank}, without workers",
                 f"{sample_s * 1e9:.3g} ns",
             )
@@ -94,8 +94,8 @@ def _apart(context: BundleContext) -> Violations:
         if len(gaps_ns) and float(np.median(gaps_ns)) < MIN_GAP_NS:
             yield Violation(
                 STEPS,
-                f"{MIN_GAP_NS:g} ns or more from the end of a step to the next fetch, in the median"
-                f" of rank {rank}",
+                f"at least {MIN_GAP_NS:g} ns from the end of a step to the next fetch, in the"
+                f" median over the steps of rank {rank}",
                 f"{np.median(gaps_ns):g} ns in {len(gaps_ns)} pairs of steps",
             )
 
@@ -122,8 +122,8 @@ def _long_enough(context: BundleContext) -> Violations:
             if evaluation_s < shortest_s:
                 yield Violation(
                     log_name(rank),
-                    f"{shortest_s:.3g} s or more for {share:.0f} samples in the evaluation of epoch"
-                    f" {start.epoch} on rank {rank}",
+                    f"at least {shortest_s:.3g} s for {share:.0f} samples in the evaluation of"
+                    f" epoch {start.epoch} on rank {rank}",
                     f"{evaluation_s:.3g} s",
                     start.line,
                 )
@@ -133,15 +133,15 @@ RULES = (
     Rule(
         "parts-taken",
         "Every part of a step that takes time is recorded as more than zero: computing in every"
-        " step, fetching in most, copies to a GPU, and communication of several ranks without"
-        " overlap. The median gap between two steps of an epoch is 20 ns or more. In a closed run"
-        " without workers, the median fetch takes 50 ns a sample or more.",
+        " step; fetching, copying to a GPU and the communication of several ranks without overlap"
+        " in most steps. The median gap between two steps of an epoch is at least 20 ns. In a"
+        " closed run without workers, the median fetch takes at least 50 ns a sample.",
         "The loop reads the clock before and after each part, and stores a step's record before"
-        " the next fetch. A process that makes its mini-batches itself copies, decodes and"
-        " normalises every pixel: if a fetch took less, its time was counted elsewhere, or other"
-        " processes made the mini-batches.",
+        " the next fetch. Without workers, the training process copies, decodes and normalises"
+        " every pixel itself: if its fetches were shorter than this limit, their time was counted"
+        " elsewhere, or other processes made the mini-batches.",
         "take a time stamp before each fetch (start_ns in reference_impls/contract.py) and after"
-        " each part; give the number of processes that fetch with --workers",
+        " each part; with --workers, give the number of processes that fetch",
         (
             OfBundle("parts-taken", _taken, needs_split=True),
             OfBundle("fetch-takes", _fetch, CLOSED),

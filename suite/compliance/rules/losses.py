@@ -121,7 +121,7 @@ def _course(context: BundleContext) -> Violations:
             f"a loss that takes more than {WINDOW} steps to fall from above {high:.2f} to below"
             f" {low:.2f}",
             f"a median of {before[of_first]:.3f} in the {WINDOW} steps before step {step}, and of"
-            f" {after[of_first]:.3f} in the {WINDOW} steps from it on",
+            f" {after[of_first]:.3f} in the {WINDOW} steps from that step on",
         )
 
 
@@ -145,7 +145,7 @@ def _single(context: BundleContext) -> Violations:
     if len(others):
         yield Violation(
             STEPS,
-            "losses that are float32 numbers, which the framework computes in",
+            "losses that are float32 numbers, because the framework computes in float32",
             f"{float(losses[others[0]])!r} in step {context.steps.step[others[0]]}; {len(others)}"
             f" of {len(losses)} losses are not float32 numbers",
         )
@@ -163,7 +163,7 @@ def _scatter(context: BundleContext) -> Violations:
             turning, places, smallest = found
             yield Violation(
                 STEPS,
-                f"{smallest} losses or more that are larger or smaller than both neighbours:"
+                f"at least {smallest} losses that are larger or smaller than both neighbours:"
                 " mini-batches differ by chance",
                 f"{turning} of {places} losses of rank {rank}",
             )
@@ -246,8 +246,8 @@ def _low_enough(context: BundleContext) -> Violations:
         if expected >= MIN_EXPECTED_ERRORS and errors < expected:
             yield Violation(
                 "log.txt",
-                f"{expected:.0f} or more of {samples} samples wrong at a mean loss of {loss:.3g} in"
-                f" the last quarter of epoch {event.epoch}",
+                f"at least {expected:.0f} of {samples} samples wrong at a mean loss of {loss:.3g}"
+                f" in the last quarter of epoch {event.epoch}",
                 f"{errors:.0f}",
                 event.line,
             )
@@ -290,12 +290,12 @@ RULES = (
     Rule(
         "losses-computed",
         "Losses are finite, not negative and not all alike. In a closed run the first losses are"
-        " near the loss of guessing, more than ten steps pass between an untrained model's loss and"
-        " a trained one's, and at most one loss in fifty equals that of the step before; the losses"
-        " of a single rank are float32 numbers.",
+        " near the loss of guessing, more than ten steps pass between an untrained model's loss"
+        " and a trained one's, and at most one loss in fifty equals the loss of the step before;"
+        " if the run has one rank, its losses are float32 numbers.",
         "Losses that break this rule were made up, come from other initial weights, or were"
-        " rounded afterwards. If a larger mini-batch is recorded as several steps, they have the"
-        " same loss.",
+        " rounded afterwards. If a larger mini-batch is recorded as several steps, these steps"
+        " have the same loss.",
         "begin with the initial weights of the workload, and record the loss of every mini-batch as"
         " it was computed",
         (
@@ -307,13 +307,14 @@ RULES = (
     ),
     Rule(
         "losses-own",
-        "Every mini-batch has its own loss. Losses rise and fall from step to step, no eight in "
-        "a row occur twice, no two epochs have losses in one constant ratio (in any order), and "
-        "at most a tenth of two ranks' losses are equal at the same steps.",
-        "The mini-batches of an epoch share no sample, so two of three losses are larger or"
-        " smaller than both neighbours; a loss has seven digits, and the weights change with every"
-        " step. Losses that were sorted, smoothed, copied, or shuffled and scaled break these"
-        " patterns.",
+        "Every mini-batch has its own loss. Losses rise and fall from step to step, no eight"
+        " losses in a row occur twice, the losses of an epoch are not those of another epoch times"
+        " a constant (in any order), and two ranks have equal losses in at most a tenth of the"
+        " steps.",
+        "The mini-batches of an epoch share no sample, so about two thirds of the losses are"
+        " larger or smaller than both neighbours; a loss has seven digits, and the weights change"
+        " with every step. Losses that were sorted, smoothed, copied, or shuffled and scaled break"
+        " these patterns.",
         "run again; never edit losses",
         (
             OfBundle("losses-scatter", _scatter),
@@ -324,9 +325,9 @@ RULES = (
     ),
     Rule(
         "accuracy-fits-loss",
-        "In a closed run an evaluation has at least as many errors as the epoch's loss implies, by"
-        " a generous limit. A model whose loss is at most a quarter of the loss of guessing is"
-        " clearly more accurate than guessing.",
+        "In a closed run, an evaluation has at least as many errors as the epoch's loss implies;"
+        " the limit is generous. A model whose loss is less than a quarter of the loss of guessing"
+        " is at least twice as accurate as guessing.",
         "A model with a mean cross-entropy of 0.3 on the samples that it was trained on is wrong"
         " on about one in ten other samples, not on one in a hundred: real runs have 0.15 to 4.3"
         " errors a sample for each unit of loss; the limit is 0.05. A trained model whose accuracy"

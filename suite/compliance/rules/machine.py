@@ -177,7 +177,7 @@ def _links(context: BundleContext) -> Violations:
             if isinstance(name, str) and WIRELESS.fullmatch(name):
                 yield Violation(
                     node.system_file,
-                    f"a wireless link, by the name of the interface {name!r}",
+                    f"a wireless link, as the interface's name {name!r} says",
                     f"{WIRED}, {link['speed_mbit_s']:g} Mbit/s",
                 )
 
@@ -203,7 +203,7 @@ def _libraries(context: BundleContext) -> Violations:
     if not installed and context.system.get("libraries") is not None:
         yield Violation(
             file,
-            f"{' or '.join(own.packages)} among the libraries of a run in {named}",
+            f"{' or '.join(own.packages)} among the libraries of a run with {named}",
             ", ".join(sorted(others))
             if others
             else f"no package of a framework among {len(libraries)} libraries",
@@ -325,7 +325,7 @@ def _board(context: BundleContext) -> Violations:
         and not (isinstance(read, str) and str(mode).startswith(read))
     ):
         expected = (
-            "no power mode, as power_settings has none"
+            "no power mode, because power_settings has none"
             if read is None
             else f"the power mode in power_settings, {read!r}"
         )
@@ -369,7 +369,7 @@ def _clocks(context: BundleContext) -> Violations:
                 node.file,
                 f"at most {limit_hz / 1e6:.0f} million cycles a second per core, the highest clock"
                 f" of {whose}",
-                f"{cycles_hz / 1e6:.0f} million cycles a second per core, of"
+                f"{cycles_hz / 1e6:.0f} million cycles a second per core, on average over"
                 f" {node.system.get('cpu_cores')} cores",
             )
         yield from _governed(node, nominal_hz)
@@ -444,8 +444,8 @@ def _fit_machine(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"at most {size_bytes} bytes of memory, as in {node.system_file}",
-                f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}), by the memory"
-                " meter",
+                f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}) according to the"
+                " memory meter",
             )
         cores_read = node.cores_read
         if isinstance(cores, int) and 0 < cores_read < cores:
@@ -465,8 +465,8 @@ def _cores(context: BundleContext) -> Violations:
         if isinstance(allowed, int) and not isinstance(allowed, bool) and read > allowed:
             yield Violation(
                 node.file,
-                f"readings of at most {allowed} core{'s' * (allowed != 1)}, as"
-                f" {node.system_file} has",
+                f"readings of at most {allowed} core{'s' * (allowed != 1)}, the number in"
+                f" {node.system_file}",
                 f"readings of {read} cores",
             )
 
@@ -494,15 +494,16 @@ def _check_memory_sum(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "system-described",
-        "Every field of system.json has its type. Fields that are null have a note with the "
-        "reason, and no others do. Instruction set, kernel, operating system, processor, memory "
-        "and Python are consistent with one Linux machine. No interface with a wireless name is "
-        "described as wired with a speed. The framework's package is among the libraries, in the "
-        "version that system.json states for the framework, and so is NumPy.",
+        "Every field of system.json has its type. Each field that is null has a note with the"
+        " reason, and no other field has one. Instruction set, kernel, operating system,"
+        " processor, memory and Python are consistent with one Linux machine. No interface that"
+        " has a wireless interface's name is described as wired and as having a speed. NumPy is"
+        " among the libraries, and so is the framework's package, in the version that system.json"
+        " states for the framework.",
         "A value without a source describes nothing, and values typed by hand may describe several"
         " machines. Linux gives a wireless interface a name that begins with wl. The harness lists"
-        " the packages of the environment that trained; the suite's readers hand NumPy arrays to a"
-        " framework.",
+        " the packages of the environment in which the training ran; the suite's readers hand"
+        " NumPy arrays to every framework.",
         "hand in system.json as `suite run` wrote it",
         (
             OfBundle("system-described", _described),
@@ -513,12 +514,12 @@ RULES = (
     ),
     Rule(
         "machine-fits-profile",
-        "The described machine matches its device profile: device tree, instruction set, number "
-        "of cores, memory, and the kind of its power mode and rails. The evidence for the device "
-        "names the described board, or a name by which the profile is recognised.",
+        "The described machine matches its device profile: device tree, instruction set, number of"
+        " cores, memory, power mode and power rails. The evidence for the device contains the name"
+        " of the described board, or another name by which the suite recognises the device.",
         "A result belongs to the machine that made it; the harness recognised the device by its"
         " name, and a board's sensors have the names that its device tree gives them. A variant"
-        " that the profile does not list is not a contradiction (`machine-variant`).",
+        " that the profile does not list does not break this rule: `machine-variant` reports it.",
         "run on a machine of the profile, or with --device generic; leave system.json and"
         " device_evidence as `suite run` wrote them",
         (
@@ -529,12 +530,12 @@ RULES = (
     ),
     Rule(
         "clocks-possible",
-        "No core runs faster than the profile's highest clock, by frequency or cycles; with the"
-        " governor powersave, the clock is low. Where the processor's governor is known, the"
-        " cores' clocks were read.",
+        "Neither the readings of a core's clock nor its counted cycles exceed the profile's"
+        " highest clock; with the governor powersave, the clock is low. Where the processor's"
+        " governor is known, the cores' clocks were read.",
         "An overclocked board, or one with more cores, is not the board that is sold. The kernel"
-        " keeps a core's governor and its clock in one folder (cpufreq), so who reads the one can"
-        " read the other.",
+        " keeps a core's governor and its clock in one folder (cpufreq), so a program that can"
+        " read the governor can read the clock.",
         "run at the vendor's clock rates, and describe all cores that were used",
         (OfBundle("clocks-possible", _clocks), OfBundle("governor-read", _scaled)),
     ),
@@ -542,7 +543,7 @@ RULES = (
         "readings-fit-machine",
         "The readings fit the memory and the cores of the described machine: all of its cores and"
         " no others were read, and the memory in use is at most the machine's. In at least one"
-        " reading, used and available memory add up to the machine's, within a hundredth.",
+        " reading, used and available memory add up to the machine's memory, within a hundredth.",
         "A result belongs to the machine that made it; the description and the meter read the same"
         " line of the kernel (MemTotal).",
         READINGS_AS_READ,

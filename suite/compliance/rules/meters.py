@@ -133,7 +133,7 @@ def _schedule(context: BundleContext) -> Violations:
             )
             observed = (
                 f"{between_s:.4g} s apart in the median; likewise for every meter on a fixed"
-                f" schedule ({len(meters)})"
+                f" schedule ({counted(len(meters), 'meter')})"
             )
             yield Violation(file, expected, observed)
 
@@ -205,8 +205,8 @@ def _stated_gaps(context: BundleContext) -> Violations:
             name, stated_s, longest_s = gaps[0]
             yield Violation(
                 file,
-                "at least one meter with the longest gap that its record states, such as"
-                f" {stated_s:.6g} s for {name}",
+                "at least one meter whose readings show the longest gap that its record states,"
+                f" such as {stated_s:.6g} s for {name}",
                 f"{longest_s:.6g} s at most for {name}; the gaps of all {len(gaps)} meters are"
                 " shorter than stated",
             )
@@ -311,7 +311,7 @@ def _of_kernel(context: BundleContext) -> Violations:
         for name in SCHEDULED:
             record = records.get(name, {})
             if record.get("available") is True and not record.get("failures"):
-                offered.setdefault(name, "or failures, because it was available")
+                offered.setdefault(name, "or failures, because the meter was available")
         left_out = {name for name, each in records.items() if each.get("reason") == LEFT_OUT}
         yield from _unread(node, {name: offered[name] for name in offered.keys() - left_out})
 
@@ -352,20 +352,21 @@ RULES = (
     Rule(
         "meter-periods",
         "The times between a meter's readings, and their scatter, match what its record states.",
-        "The recorder states the median time between readings and their standard deviation, from"
-        " the same times. Readings that were scaled in time, inserted or made up differ.",
+        "The recorder computes the median and the standard deviation of the times between these"
+        " readings. If readings were scaled in time, inserted or made up, the two figures differ"
+        " from the record's.",
         READINGS_AS_READ,
         (OfBundle("meter-periods", _periods), OfBundle("meter-jitter", _jitter)),
     ),
     Rule(
         "meter-schedule",
-        "The kernel's meters are read once a period at most, and no channel has more readings "
-        "than periods. A meter that has the name of one of the suite's meters reads on the same "
-        "kind of schedule as that one; a power meter also has the same period.",
+        "The kernel's meters are read at most once a period, and no channel has more readings than"
+        " periods. A meter that has the name of one of the suite's meters reads on the same kind"
+        " of schedule as the suite's; a power meter also has the same period.",
         "The recorder waits for the period to pass: readings that were squeezed into a shorter time"
         " come faster, and a second series adds readings. If a plug's readings are put under the"
         " name of an analyser, they keep the plug's period.",
-        f"{READINGS_AS_READ}; give a meter of your own another name",
+        f"{READINGS_AS_READ}; give a meter of your own a name that no meter of the suite has",
         (
             OfBundle("meter-schedule", _schedule),
             OfBundle("meter-own-schedule", _as_its_class),
@@ -374,11 +375,12 @@ RULES = (
     Rule(
         "meter-gaps",
         "The readings of a meter without failures have no gap longer than its record says, and"
-        " cover the run except up to 10 % plus 10 s at either end. If a record states a gap, the"
-        " readings of at least one meter of that node have it. A node whose recorder was not lost"
-        " was read through the whole run.",
-        "The recorder states the longest time without a reading, from the same times. Readings that"
-        " were left out contradict it, and interpolated readings are evenly spaced. If readings end"
+        " cover the run except for at most 10 s, or a tenth of the run if that is longer, at"
+        " either end. On each node, the readings of at least one meter have the longest gap that"
+        " its record states. If a node's recorder was not lost, its meters were read through the"
+        " whole run.",
+        "The recorder states the longest time without a reading. If readings were removed, the"
+        " readings have a longer gap; if readings were filled in, a shorter one. If readings end"
         " early, energy is missing.",
         READINGS_AS_READ,
         (
@@ -389,10 +391,10 @@ RULES = (
     ),
     Rule(
         "meter-cost",
-        "Reading the meters cost CPU time: at least 1 µs a reading, and at most the CPU time that"
+        "Reading the meters takes CPU time: at least 1 µs a reading, and at most the CPU time that"
         " all cores had meanwhile.",
-        "A reading takes one system call or more. The recorder measures its own time, so that it"
-        " can be subtracted from the foreign load.",
+        "A reading takes at least one system call. The recorder measures its own CPU time, so that"
+        " this time does not count as foreign load.",
         READINGS_AS_READ,
         (OfBundle("meter-cost", _cost), OfBundle("meter-cost-possible", _cost_possible)),
     ),
@@ -404,8 +406,8 @@ RULES = (
         f"it reads {', '.join(REQUIRED)} wherever they are available.",
         "Every Linux offers these meters to every user. Rules compare the meters with one another:"
         " what one of them shows must not depend on who chose the meters.",
-        "do not use --meters, or leave out only power meters; let the user of the run read /proc;"
-        " run on the host instead of in a container",
+        "do not use --meters, or leave out only power meters with it; let the user of the run read"
+        " /proc; run on the host instead of in a container",
         (
             OfBundle("meters-of-linux", _of_linux, CLOSED),
             OfBundle("meters-of-kernel", _of_kernel),
