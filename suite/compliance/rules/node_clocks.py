@@ -129,8 +129,9 @@ def is_offset(value: Any) -> bool:
 RULES = (
     Rule(
         "clock-offsets",
-        "The offsets between the ranks' clocks are known to within a second, which the ranks' "
-        "steps confirm. They drift by a thousandth at most, and are zero on one machine.",
+        "The offsets between the ranks' clocks are known to within a second, which the ranks'"
+        " steps confirm. They drift by at most a thousandth of the time that passes, and are zero"
+        " on one machine.",
         "The offsets place the readings of the other nodes in time. No rank can end an update"
         " before the ranks whose gradients it needs begin it.",
         TRAINING_LOOP,

@@ -41,7 +41,7 @@ def _links(context: BundleContext) -> Violations:
             yield Violation(
                 NODES,
                 f"at most {speed_mbit_s:g} Mbit/s, the recorded speed of {node.host}'s link",
-                f"{needed_mbit_s:.3g} Mbit/s or more: the gradients of every update",
+                f"at least {needed_mbit_s:.3g} Mbit/s for the gradients of all updates",
             )
 
 
@@ -88,8 +88,8 @@ def _check_traffic(context: BundleContext) -> Violations:
             if increase < needed and not (is_shared and increase < SHARED_MEMORY_SHARE * needed):
                 yield Violation(
                     node.file,
-                    f"{needed} bytes {direction} or more: the gradients of"
-                    f" {counted(updates - 1, 'update')}, each once",
+                    f"at least {needed} bytes {direction} in {counted(updates - 1, 'update')}:"
+                    " every update transfers all gradients once",
                     f"{increase:.0f} bytes",
                     fix="hand in the readings as the recorder wrote them; if MPI bypasses the"
                     " kernel's network interfaces, run again with UCX_TLS=tcp,self",
@@ -162,7 +162,8 @@ RULES = (
     Rule(
         "links-carry",
         "At its recorded speed, every node's link can carry the gradients of every update. Each"
-        " node's interfaces counted at least these bytes, and no more than the speed allows.",
+        " node's interfaces counted at least the bytes of these gradients, and no more than the"
+        " recorded speed allows.",
         "Describing a fast link as a slow one makes the machine look faster, and counting fewer"
         " bytes makes the exchange look smaller than it can be. A network interface counts every"
         " byte.",

@@ -171,7 +171,7 @@ RULES = (
     Rule(
         "nodes-recorders",
         "The recorder of every node reads that node's meters for the whole run.",
-        "If a node's recorder was lost, its readings have gaps, and figures of all nodes may be"
+        "If a node's recorder was lost, its readings have gaps, and sums over all nodes may be"
         " unknown.",
         "repair what stopped the recorder (`suite cluster doctor` shows whether it can start), "
         "then run again if you need the energy",

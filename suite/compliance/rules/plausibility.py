@@ -121,8 +121,8 @@ def _nested(context: BundleContext) -> Violations:
                         + (f" to {max_w:.3g} W" if max_w < math.inf else " or more")
                         + f", because {part.source} ({part.rule.coverage.value}) measures a part"
                         " of it",
-                        f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on"
-                        " average",
+                        f"{whole_w:.3g} W by {whole.source} and {part_w:.3g} W by {part.source},"
+                        " on average",
                     )
 
 
@@ -171,8 +171,8 @@ def _below_load(context: BundleContext) -> Violations:
             if channel.unit == "W" and channel.mean > 0 and power_w < share * channel.mean:
                 yield Violation(
                     node.file,
-                    f"{share:.0%} or more of the {channel.mean:.2f} W that the machine drew before"
-                    f" the run, when it was busy to {before:.0f} %",
+                    f"at least {share:.0%} of the {channel.mean:.2f} W that the machine drew"
+                    f" before the run, when its processor was {before:.0f} % busy",
                     f"{power_w:.2f} W by {channel.source} {channel.name} on average over the run",
                 )
 
@@ -194,8 +194,8 @@ def _below_idle(context: BundleContext) -> Violations:
                 node.file,
                 f"at least {MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W",
                 f"{power_w:.2f} W on average over the run ({power_w / idle_w:.0%})",
-                fix="stop other programs before a run, so that the idle machine is idle, or check"
-                " the sensor",
+                fix="stop other programs before the run, so that the machine is idle while its"
+                " idle power is measured, or check the sensor",
             )
 
 
@@ -217,8 +217,8 @@ def _around(context: BundleContext) -> Violations:
             if highest_w < MIN_SHARE_AROUND * idle.minimum:
                 yield Violation(
                     node.file,
-                    f"{MIN_SHARE_AROUND * idle.minimum:.2f} W or more right before or after the"
-                    " run, half of the idle machine's lowest reading",
+                    f"at least {MIN_SHARE_AROUND * idle.minimum:.2f} W right before or after the"
+                    " run, which is half of the idle machine's lowest reading",
                     f"{highest_w:.2f} W at most by {channel.source} {channel.name} in"
                     f" {len(before) + len(after)} readings",
                 )
@@ -284,7 +284,7 @@ def _cycles(context: BundleContext) -> Violations:
         yield Violation(
             READINGS,
             f"at most {most:.3g} billion operations in the CPU time of the implementation"
-            f" ({FAST_CONVOLUTION} x {per_cycle} a cycle of {cpu.architecture})",
+            f" ({FAST_CONVOLUTION} x {per_cycle} operations a cycle on {cpu.architecture})",
             f"{work:.3g} billion",
         )
 
@@ -308,8 +308,8 @@ RULES = (
         "of it, within their stated errors; a meter at the wall reads at most twice what the "
         "board takes, plus 5 W.",
         "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"
-        " rare, and are left out of the energy; a meter that is often wrong, or that was edited,"
-        " measures nothing. A board draws at least what its chips draw.",
+        " rare, and are left out of the energy; a meter that is often wrong, or whose readings"
+        " were edited, measures nothing. A board draws at least what its chips draw.",
         "check the sensor, its unit, its connection and what else it measures (rules/power.toml,"
         " meters.toml); run again",
         (
@@ -320,16 +320,18 @@ RULES = (
     ),
     Rule(
         "power-above-idle",
-        "A machine that trains draws at least a hundredth more than its idle power. If other "
-        "programs kept a quarter of the processor busy before the run, the run draws at least "
-        "three fifths of the power before it, or less in proportion if it keeps the processor "
-        "less busy than they did. Just before and after the run, a board draws at least half its "
-        "lowest idle power.",
-        "The same meter measures the baseload right before the run: readings that were made "
-        "smaller fall below it. If other programs kept the machine busy then, `foreign-load` "
-        "reports it, and only a fall that their load does not explain is refused. Lower readings "
-        "at both ends lower the power that is interpolated at the run's start and stop.",
-        "stop other programs before a run, so that the idle machine is idle, and check the sensor",
+        "A machine that trains draws at least a hundredth more than its idle power. If other"
+        " programs kept more than a quarter of the processor busy before the run, the machine"
+        " draws at least three fifths of its power before the run, or proportionally less if the"
+        " run keeps the processor less busy than those programs did. In at least one reading right"
+        " before or after the run, a board draws at least half its lowest idle power.",
+        "The same meter measures the baseload right before the run, so readings that someone"
+        " scaled down fall below the baseload. If other programs kept the machine busy then,"
+        " `foreign-load` reports it, and only a lower power that their load does not explain"
+        " breaks this rule. Readings that are too low right before and after the run lower the"
+        " power that is interpolated at its start and stop.",
+        "stop other programs before the run, so that the machine is idle while its idle power is"
+        " measured, and check the sensor",
         (
             OfBundle("power-above-idle", _above_idle),
             OfBundle("power-around-run", _around),
@@ -342,8 +344,8 @@ RULES = (
         " the cycles of its CPU time, in the run's precision. Devices without a known peak are"
         " exempt.",
         "No program exceeds the silicon's peak; fast convolutions need as little as a fourth of"
-        " the multiplications counted. This shortest time and the idle power also give a lower"
-        " bound for the energy of an operation.",
+        " the multiplications counted. The shortest possible time and the idle power also give a"
+        " lower bound for the energy of an operation.",
         "run again on a machine that matches the device profile",
         (OfBundle("flop-rate", _rate), OfBundle("flop-cycles", _cycles)),
     ),

@@ -86,13 +86,15 @@ def _check_power_rules(context: BundleContext) -> Violations:
     for rule in rules_for(rulebook, sources):
         if rule not in carried:
             yield Violation(
-                POWER, f"the rule {rule.name!r}, because its meter was read", "no such rule"
+                POWER, f"the power total {rule.name!r}, because its meter was read", "no such total"
             )
     known = [rulebook.index(rule) for rule in carried if rule in rulebook]
     if known != sorted(set(known)):
         observed = joined_names([rulebook[place].name for place in known])
         yield Violation(
-            POWER, "every rule once, in the order of rules/power.toml", f"the order {observed}"
+            POWER,
+            "every power total once, in the order of rules/power.toml",
+            f"the order {observed}",
         )
 
 
@@ -159,7 +161,8 @@ def _even(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"power by {counter.source} {counter.name} that varies under load",
-                f"the same {mean_w:.4g} W between every two of {len(counter)} readings in a row",
+                f"the same {mean_w:.4g} W from every reading to the next, in {len(counter)}"
+                " readings",
             )
 
 
@@ -203,8 +206,8 @@ def _unclipped(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"readings of {channel.source} {channel.name} that rarely equal the largest one",
-                f"{distinct[-1]:g} W in {at_most} of {len(values)} readings; no other value in more"
-                f" than {others}",
+                f"{distinct[-1]:g} W in {at_most} of {len(values)} readings; no other value in"
+                f" more than {others} of them",
             )
 
 
@@ -240,10 +243,10 @@ def _own_values(context: BundleContext) -> Violations:
         if count > MAX_STRAIGHT_SHARE * places:
             yield Violation(
                 node.file,
-                f"readings of {channel.source} {channel.name} that rarely are the mean of the one"
-                " before and the one after",
-                f"{count} of {places} are that mean, the first is reading"
-                f" {int(is_straight.argmax()) + 2} of the run",
+                f"readings of {channel.source} {channel.name} that rarely are the mean of the"
+                " readings before and after",
+                f"{count} of {places} are that mean, first reading {int(is_straight.argmax()) + 2}"
+                " of the run",
             )
 
 
@@ -307,8 +310,8 @@ def _own_factors(context: BundleContext) -> Violations:
         if power_w > product_w + slack_w or (is_direct and power_w < product_w - slack_w):
             yield Violation(
                 node.file,
-                f"{product_w - slack_w if is_direct else 0:.2f} to {product_w + slack_w:.2f} W, by"
-                f" voltage and current of {power.source}",
+                f"{product_w - slack_w if is_direct else 0:.2f} to {product_w + slack_w:.2f} W,"
+                f" computed from voltage and current of {power.source}",
                 f"a mean power of {power_w:.2f} W in {count} readings",
             )
 
@@ -363,7 +366,7 @@ def _idle_meter(context: BundleContext) -> Violations:
         for source in sorted({channel.source for channel in node.idle} - read - {"cpu"}):
             yield Violation(
                 node.idle_file,
-                "the idle machine's power by a meter of the run"
+                "the idle machine's power, measured by a meter of the run"
                 f" ({', '.join(sorted(read & power)) or 'none'})",
                 f"by {source!r}",
             )
@@ -398,8 +401,8 @@ def _idle_window(context: BundleContext) -> Violations:
         if length_s < MIN_IDLE_S or max(map(len, idle)) < MIN_IDLE_READINGS:
             yield Violation(
                 node.idle_file,
-                f"{MIN_IDLE_READINGS} readings of the idle machine or more, over {MIN_IDLE_S:g} s"
-                " or more",
+                f"at least {MIN_IDLE_READINGS} readings of the idle machine, over at least"
+                f" {MIN_IDLE_S:g} s",
                 f"{counted(max(map(len, idle)), 'reading')} over {length_s:.2f} s",
             )
         if age_s > MAX_IDLE_AGE_S:
@@ -424,8 +427,8 @@ def _contradicted(context: BundleContext) -> Violations:
                 seen.add(place)
                 yield Violation(
                     node.file,
-                    f"{sources}, both of the {rule.coverage.value}, to agree within their stated "
-                    "errors",
+                    f"{sources}, both with the coverage {rule.coverage.value!r}, to agree within"
+                    " their stated errors",
                     f"{first.energy.energy_j:.4g} J and {second.energy.energy_j:.4g} J",
                 )
 
@@ -458,13 +461,14 @@ def _in_run(context: BundleContext, unit: str) -> Iterator[tuple[NodeContext, Ch
 RULES = (
     Rule(
         "power-rules-known",
-        "The power totals in a bundle are the rulebook's: all those of the meters that were read, "
-        "in the rulebook's order. Their channels have the units that the rulebook states, and a "
-        "meter that is called an analyser resolves the error that its tier promises, 2 % of the "
-        "mean power.",
-        "A submitter who chose the channels of a total would choose the energy, and adding "
-        "milliwatts as watts would make the energy a thousand times larger. Results of analysers "
-        "are ranked with one another; a plug that reads whole watts is a wall meter.",
+        "The power totals in a bundle are the rulebook's: all those of the meters that were read,"
+        " in the rulebook's order. Their channels have the units that the rulebook states, and a"
+        " meter that is called an analyser reads in steps that are fine enough for the error that"
+        " its tier promises, 2 % of the mean power.",
+        "A submitter who chose the channels of a total would choose the energy, and adding"
+        " milliwatts as watts would make the energy a thousand times larger. Results of analysers"
+        " are ranked with one another; a plug that reads whole watts is a wall meter, not an"
+        " analyser.",
         "never edit power.json or readings; for a meter of your own, add its total to"
         " rules/power.toml by a pull request, and its tier to meters.toml",
         (
@@ -476,15 +480,17 @@ RULES = (
     Rule(
         "power-own",
         "Power readings vary and do not repeat. A power meter does not read the same value during"
-        " the whole run, and where one of its rails is resolved finely, the others vary, too."
-        " An energy counter does not rise along a straight line. No sixteen readings in a row occur"
-        " twice, and no ten readings of the idle machine occur in the run too. A fine meter reads"
-        " its largest value in less than a thirtieth of the run. At most two fifths of the readings"
-        " of a meter that the suite reads lie on a straight line with both neighbours (a warning).",
+        " the whole run, and if one of its rails has fine steps, the others vary, too. An energy"
+        " counter does not rise along a straight line. No sixteen readings in a row occur twice,"
+        " and no ten readings in a row of the idle machine occur again in the run. A meter with"
+        " fine steps reads its largest value in at most 3 % of its readings. If the suite reads a"
+        " meter, at most two fifths of the readings lie on a straight line with both neighbours;"
+        " more are a warning.",
         "Power follows every step and every evaluation, and its last digits are noise. A constant"
-        " comes from a broken sensor, or was made up; a limit that is reached again and again is"
-        " the meter's range, or an edit. If readings of the run pass for idle ones, the training"
-        " seems to add nothing. Straight lines fill gaps, or stretch few readings over a long run.",
+        " power comes from a broken sensor, or was made up; a limit that is reached again and"
+        " again is the meter's range, or an edit. If readings of the run are handed in as those of"
+        " the idle machine, the training seems to add nothing. Readings on straight lines were"
+        " filled into gaps, or are few readings that were stretched over a long run.",
         "check the meter, choose a range that the board does not exceed, and run again; never edit"
         " readings",
         (
@@ -497,11 +503,11 @@ RULES = (
     ),
     Rule(
         "power-agrees",
-        "A meter's power is at most the product of its voltage and its current, and equals it for"
-        " direct current. Summed over time, it equals the rise of the meter's own energy counter,"
-        " within a twentieth and the counter's step.",
-        "The meter sends all of these in one reply, and integrates its own power: a power that was"
-        " scaled contradicts the others.",
+        "A meter's power is at most the product of its voltage and its current, and equals this"
+        " product for direct current. Over time, the power adds up to the rise of the meter's own"
+        " energy counter, within a twentieth plus the counter's step.",
+        "The meter sends voltage, current, power and energy in one reply, and computes the energy"
+        " from its own power: a power that was scaled contradicts the other values.",
         READINGS_AS_READ,
         (
             OfBundle("power-as-current", _own_factors),
@@ -513,8 +519,8 @@ RULES = (
         "Two meters that cover the same part agree within their stated errors. A closed entry"
         " whose meters contradict each other has no rank for its energy until one meter is left"
         " out, with the reason.",
-        "Nobody knows which one is right. An estimate does not contradict a meter: it leaves out "
-        "what is connected to the board's ports.",
+        "If two meters disagree, nobody knows which one is right. An estimate may differ from a"
+        " meter, because an estimate leaves out what is connected to the board's ports.",
         "find the wrong meter and leave it out: `suite power leave-out RUN METER --reason TEXT`",
         (
             OfBundle("meters-agree", _contradicted, severity=Severity.WARNING),
@@ -524,13 +530,13 @@ RULES = (
     Rule(
         "baseload-measured",
         "Where power is measured, the idle machine was measured too, by a meter that was available"
-        " and read during the run: three readings or more, over a second or more, the last at most"
-        " five minutes before the run's first reading.",
-        "Without a baseload nobody can tell what the training added. The added energy compares "
-        "two readings of one meter; readings from a chosen moment or another day are not a "
-        "baseload.",
-        "use one meter for the idle machine and the whole run, and run again without --baseload "
-        "or with a longer one",
+        " and read during the run: at least three readings, over at least a second, the last of"
+        " them at most five minutes before the run's first reading.",
+        "Without a baseload nobody can tell how much power the training added. The added energy is"
+        " the difference of two measurements by one meter; readings from a chosen moment or"
+        " another day are not a baseload.",
+        "use one meter for the idle machine and the whole run, and run again without --baseload or"
+        " with a larger value of it",
         (
             OfBundle("baseload-measured", _idle_measured, severity=Severity.WARNING),
             OfBundle("baseload-meter", _idle_meter),
