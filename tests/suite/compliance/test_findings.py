@@ -78,7 +78,7 @@ GOLDEN: tuple[tuple[str, Edit, str], ...] = (
     (
         "cores-described",
         set_system("cpu_cores", 1),
-        "readings of at most 1 core, as system.json has | readings of 2 cores",
+        "readings of at most 1 core, the number in system.json | readings of 2 cores",
     ),
 )
 

@@ -293,9 +293,9 @@ FIRST = steps(1, np.arange(8) / 8, compute_s=0.1)
     [
         (np.arange(8) / 8 + 99, 0.1, []),
         (np.arange(8) / 8, 0.0885, []),
-        (np.arange(8) / 8, 0.085, ["as much of epoch 1 on rank 1 as on rank 0"]),
+        (np.arange(8) / 8, 0.085, ["the same share of epoch 1 on rank 1 as on rank 0"]),
         (np.r_[0:0.625:6j, 0.95, 0.875], 0.1, []),
-        (np.r_[0:0.625:6j, 0.955, 0.875], 0.1, ["step 7 (epoch 1) on rank 1"]),
+        (np.r_[0:0.625:6j, 0.955, 0.875], 0.1, ["step 7 (epoch 1) to start on rank 1"]),
     ],
 )
 def test_ranks_take_their_steps_together(
