@@ -61,12 +61,12 @@ class BoardRow:
 
     @property
     def why_not_counted(self) -> str:
-        """ "not counted: 2 of the 3 runs needed"; empty for a confirmed entry."""
+        """ "not counted: the entry has 2 of the 3 runs needed"; empty for a confirmed entry."""
         if self.is_confirmed:
             return ""
         runs, wanted = int(self.entry["runs"]), load_scoring().min_runs
         if runs < wanted:
-            return f"not counted: {runs} of the {wanted} runs needed"
+            return f"not counted: the entry has {runs} of the {wanted} runs needed"
         return f"not counted: {self.scores.reason or self.rank.reason or 'not confirmed'}"
 
     @property

@@ -142,7 +142,7 @@ def comparables(
                 None,
             )
         if reason is None and value is not None and value.runs < scoring.min_runs:
-            reason = f"{value.runs} of the {scoring.min_runs} runs needed"
+            reason = f"the entry has {value.runs} of the {scoring.min_runs} runs needed"
         known = None if reason else value
         found[name] = Comparable(label, known, reason, instrument, of_entry[name])
     return found

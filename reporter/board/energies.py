@@ -11,7 +11,8 @@ from suite.catalog.scoring import EnergyStanding, Instrument, Scoring
 
 WHY_UNRANKED = {
     EnergyStanding.INDICATIVE: (
-        "indicative: only a calibrated meter at the wall or at the board's input ranks entries"
+        "indicative: entries are ranked only by a calibrated meter at the wall or at the board's"
+        " input"
     ),
     EnergyStanding.ESTIMATE: "an estimate, not a measurement",
 }
@@ -90,7 +91,10 @@ def _why_unranked(instrument: Instrument, entry: EntryScores) -> str | None:
     if entry.status not in RANKED:
         return entry.reason
     if entry.contradicted_by is not None:
-        return f"{entry.contradicted_by} contradicts this sensor: leave one of the two out"
+        return (
+            f"{entry.contradicted_by} contradicts this sensor: leave out the wrong one with `suite"
+            " power leave-out`"
+        )
     return (
         "the instrument's error is not known"
         if entry.energy is not None and entry.energy.interval.low is None

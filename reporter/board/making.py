@@ -339,7 +339,7 @@ def _badges(
         f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if is_known(entry[name])
     )
     attached = (
-        ("energy from a logger's file attached after the run",)
+        ("energy from a logger's file that was attached after the run",)
         if figures.get(EPOCH_ENERGY, {}).get("attached")
         else ()
     )

@@ -50,7 +50,7 @@ def compare_settings(
     settings = [str(name) for name in frames.points.columns if name not in POINTS]
     if by not in settings:
         raise SuiteError(
-            f"No sweep among these runs varies {by!r}; they vary"
+            f"No sweep among these runs varies {by!r}; these sweeps vary"
             f" {', '.join(settings) or 'no setting'}."
         )
     names = set(frames.figures["figure"])
@@ -131,7 +131,10 @@ def _statistics_or_reason(rows: Sequence[Row | None]) -> RunStatistics | str:
         ]
         return reasons[0] if reasons else "a run lacks this figure"
     if len(values) < MIN_RUNS:
-        return f"an interval needs {MIN_RUNS} runs or more, not {len(values)} (--seeds)"
+        return (
+            f"an interval needs at least {MIN_RUNS} runs of each value, not {len(values)}; add runs"
+            " with --seeds"
+        )
     return run_statistics(values) if min(values) > 0 else NEEDS_POSITIVE
 
 

@@ -41,16 +41,16 @@ IDENTITY: Mapping[str, str] = {
     "cpu_model": "CPU model as reported by the kernel",
     "gpu": "names of the GPUs that NVIDIA's driver lists; None if there are none",
     "node_machines": (
-        "number of nodes that differ from the first one, and in what (processor, GPU, board or "
-        "power mode); alike if none differs"
+        "number of nodes that differ from the first one, and what differs (processor, GPU, board "
+        "or power mode); alike if none differs"
     ),
     "power_mode": "the device's power mode and its limits, read before the run (docs/boards.md)",
     "storage_medium": "storage medium of the data set",
     "nodes": "number of nodes",
     "ranks": "number of training processes",
     "collective": (
-        "all-reduce backend: mpi (the suite's), native (the framework's) or none (one rank); with"
-        " the number format if gradients are sent rounded"
+        "all-reduce backend: mpi (the suite's), native (the framework's) or none (one rank);"
+        " followed by the number format if gradients are rounded before they are sent"
     ),
     "isolation": (
         "how the implementation was isolated: none, namespace (its own Linux namespaces) or podman "
@@ -60,14 +60,15 @@ IDENTITY: Mapping[str, str] = {
         "batch normalisation statistics: local (over one rank's samples) or synchronised (over the"
         " whole mini-batch)"
     ),
-    "accumulation": "mini-batches whose gradients are summed for one update",
+    "accumulation": "number of mini-batches whose gradients are summed for one update",
     "timing": (
-        "synchronised (the loop waits for the device after every step and so times its parts) or"
-        " asynchronous (it waits at the end of an epoch)"
+        "synchronised (the loop waits for the device after every step, so the parts of a step are"
+        " timed) or asynchronous (the loop waits at the end of an epoch)"
     ),
     "recomputation": "memory budget and schedule of recomputation; none: all activations are kept",
     "resumed": (
-        "epochs that an earlier run trained before this run resumed from its state; 0: not resumed"
+        "number of epochs that an earlier run had trained when it stored the state from which this"
+        " run resumed; 0: not resumed"
     ),
     "framework": "the framework's name",
     "framework_version": "as logged by the implementation",
@@ -88,10 +89,10 @@ IDENTITY: Mapping[str, str] = {
         "if not logged"
     ),
     "implementation": (
-        "first 12 digits of the SHA-256 of the implementation's files; None in bundles of earlier"
-        " versions"
+        "first 12 digits of the SHA-256 of the implementation's files; None in bundles of versions"
+        " of the suite that did not record it"
     ),
-    "round": "the round that the run was made for; None if it names none",
+    "round": "the round that the run was made for; None if the run names no round",
     "suite_version": "version of the suite that made the run",
 }
 """Properties that the runs of an entry share; the runs differ in seed and time."""
@@ -110,8 +111,8 @@ RUNS: Mapping[str, str] = {
     "path": "folder of the bundle, absolute; never shown on a page",
     **IDENTITY,
     "implementation_name": (
-        "the implementation's name on pages: the framework's, or the title of an implementation"
-        " outside the checkout"
+        "the implementation's name on pages: the framework's name or, for an implementation"
+        " outside the checkout, its title"
     ),
     "seed": "seed of initial weights and sample order",
     "nonce_kind": (
@@ -122,22 +123,26 @@ RUNS: Mapping[str, str] = {
         "whether the submitter nominated this entry for its device before the round had a nonce"
     ),
     "audited_in": (
-        "framework of an unsigned audit whose losses agree, and whether its training state was"
-        " drawn (with a value from somebody else) or self-drawn; None without such an audit"
+        "framework in which an unsigned audit replayed the run and found agreeing losses, and how"
+        " the training state was chosen: drawn (by a value from somebody else) or self-drawn; None"
+        " without such an audit"
     ),
     "audited_by": (
-        "organizations whose signed reviews drew a training state of the run, replayed the run "
-        "from it and found agreement; None if there are none"
+        "organizations that, in a signed review, drew a training state of the run, replayed the "
+        "run from that state and found agreement; None if there are none"
     ),
     "witnessed_by": (
-        "witness listed in rules/witnesses that saw the run begin and end, and stamped its files;"
-        " None if none did"
+        "witness, listed in rules/witnesses, that saw the run begin and end and stamped the run's"
+        " files; None without a witness"
     ),
     "signed_by": (
         "organization whose key signed the submission, according to submissions/ALLOWED_SIGNERS; "
         "None if the key is not listed there"
     ),
-    "boot": "boot id of the machine in the run: runs of one boot share a session; None if unknown",
+    "boot": (
+        "boot id of the machine during the run; runs with the same boot id belong to one session;"
+        " None if unknown"
+    ),
     "board": "name of the machine, as its device tree or firmware reports it; None where unknown",
     "epochs": "finished epochs",
     "reached": "whether an evaluation reached the target; None without a target",
@@ -145,26 +150,26 @@ RUNS: Mapping[str, str] = {
         "time from run_start to the last evaluation, without uncounted time, s; None where it "
         "was not logged"
     ),
-    "planned_runs": (
-        "declared number of planned runs of the entry; like launches, None if not declared"
+    "planned_runs": "declared number of planned runs of the entry; None if not declared",
+    "launches": (
+        "declared number of launches of the entry, unfinished ones included; None if not declared"
     ),
-    "launches": "declared number of launches of the entry, unfinished ones included",
     "launches_accepted": (
-        "whether a reviewer accepted more failed launches than planned runs; None outside a"
-        " submission"
+        "whether a reviewer accepted that more launches failed than runs were planned; None"
+        " outside a submission"
     ),
     "state": (
         "accepted, refused (by the checker), withdrawn, generated (trained on generated data) or"
         " studied (part of a study, on no leaderboard)"
     ),
     "study": "title of the study that the run was made for; None outside of sweeps",
-    "withdrawn": "reason of the withdrawal; None otherwise",
-    "notes": (
-        "the submitter's notes, for example on cooling; like code, None outside a submission"
+    "withdrawn": "reason for the withdrawal; None if not withdrawn",
+    "notes": "the submitter's notes, for example on cooling; None outside a submission",
+    "code": (
+        "repository and commit of the code, as declared by the submitter; None outside a submission"
     ),
-    "code": "repository and commit of the code, as declared by the submitter",
     "code_is_public": (
-        "whether the declaration gives the code's address and commit, without uncommitted changes;"
+        "whether the submitter declared the code's address and commit, and no uncommitted changes;"
         " None outside a submission"
     ),
     "started_time_ms": "start by the wall clock, ms since 1970-01-01",
@@ -174,28 +179,34 @@ FIGURES: Mapping[str, str] = {
     "run_id": "the run",
     "figure": "name of the figure, ending in its unit except for ratios",
     "value": "value of the figure; None if unknown",
-    "unit": "of value and spread",
+    "unit": "unit of value and spread",
     "source": "file of the bundle that the value is computed from",
     "count": "number of values that the figure is computed from",
     "period_s": "period of the readings, s; None where every event is recorded",
     "coverage": "fraction of the measured time that the readings cover",
     "spread": "sample standard deviation over the values; None for fewer than two",
     "low": "lower end of the 95 % interval of an energy or power; None without an interval",
-    "high": "upper end of that interval",
-    "reason": "why it is unknown",
+    "high": "upper end of the 95 % interval of an energy or power; None without an interval",
+    "reason": "why the value is unknown",
     "method": "how the value was obtained",
-    "level": "level of the EE HPC WG's power measurement methodology that an energy meets",
+    "level": (
+        "level of the EE HPC WG's power measurement methodology that the measurement of an energy"
+        " meets"
+    ),
     "covers": (
         "what the sensor of an energy or power covers: chip, chips (CPU and GPU), module, board or"
         " wall"
     ),
-    "tier": "kind of that sensor: analyser, wall meter, on-board sensor or estimate",
+    "tier": (
+        "kind of the sensor of an energy or power: analyser, wall meter, on-board sensor or"
+        " estimate"
+    ),
     "attached": (
-        "whether its readings come from a logger's file that was attached after the run; None "
-        "without a sensor"
+        "whether the sensor's readings come from a logger's file that was attached after the run; "
+        "None without a sensor"
     ),
     "contradicted_by": (
-        "meters of the same coverage that differ from that sensor by more than their stated "
+        "meters that cover the same as the sensor but differ from it by more than the stated "
         "errors; None without such meters"
     ),
     "significant": (
@@ -209,12 +220,17 @@ EPOCHS: Mapping[str, str] = {
     "steps": "number of mini-batches",
     "samples": "number of training samples",
     "end_to_end_s": "time from the first fetch to the end of the last step, s",
-    "worker_start_s": "first fetch, which starts the data-loading processes; 0 without them, s",
-    "fetch_stall_s": "time that training waits for the next mini-batch, s",
+    "worker_start_s": (
+        "time of the first fetch, which starts the data-loading processes, s; 0 without such"
+        " processes"
+    ),
+    "fetch_stall_s": "time in which training waits for the next mini-batch, s",
     "copy_s": "host-to-device copy, s",
     "compute_s": "compute on the device, s",
     "communication_s": "exposed (non-overlapped) communication, s",
-    "overhead_s": "end_to_end_s minus the five parts above, s",
+    "overhead_s": (
+        "end_to_end_s minus worker_start_s, fetch_stall_s, copy_s, compute_s and communication_s, s"
+    ),
     "mean_loss": "mean loss over the epoch's mini-batches",
     "eval_accuracy": "accuracy after the epoch, 0 to 1; None without an evaluation",
     "energy_j": "energy of the epoch, J; None where it was not measured",
@@ -228,41 +244,44 @@ ENTRIES: Mapping[str, str] = {
     ),
     "runs": "number of runs",
     "reached": "number of runs that reached the target; None without a target",
-    "implementation_name": "as in runs",
-    "planned_runs": "as in runs",
-    "launches": "as in runs",
-    "launches_accepted": "as in runs",
-    "nonce_kind": "as in runs; None where the runs differ",
-    "is_nominated": "as in runs; None where the runs differ",
-    "audited_in": "as in runs; None where the runs differ",
-    "audited_by": "organizations that audited every run, as in runs; None if there are none",
-    "witnessed_by": "as in runs; None where the runs differ",
-    "signed_by": "as in runs; None where the runs differ",
-    "board": "as in runs; None where the runs differ",
-    "code_is_public": "as in runs; None where the runs differ",
-    "withdrawn": "reason of the withdrawal; None otherwise",
+    "implementation_name": "as in the frame runs",
+    "planned_runs": "as in the frame runs",
+    "launches": "as in the frame runs",
+    "launches_accepted": "as in the frame runs",
+    "nonce_kind": "as in the frame runs; None where the entry's runs differ",
+    "is_nominated": "as in the frame runs; None where the entry's runs differ",
+    "audited_in": "as in the frame runs; None where the entry's runs differ",
+    "audited_by": (
+        "organizations that audited every run of the entry (see the frame runs); None if there are"
+        " none"
+    ),
+    "witnessed_by": "as in the frame runs; None where the entry's runs differ",
+    "signed_by": "as in the frame runs; None where the entry's runs differ",
+    "board": "as in the frame runs; None where the entry's runs differ",
+    "code_is_public": "as in the frame runs; None where the entry's runs differ",
+    "withdrawn": "reason for the withdrawal; None if not withdrawn",
 }
 
 ENTRY_FIGURES: Mapping[str, str] = {
     "entry_id": "the entry",
-    "figure": "as in figures",
-    "value": ("mean over the runs (geometric for a score); None unless it is known for every run"),
-    "unit": "of value, spread, low, high and the interval",
+    "figure": "as in the frame figures",
+    "value": "mean over the runs (geometric for a score); None unless every run has a value",
+    "unit": "unit of value, spread, low, high, interval_low and interval_high",
     "runs": "number of runs with a value",
-    "spread": "sample standard deviation over the runs; for a single run, the spread within it",
-    "spread_over": "what the spread is over: runs, or the run's values",
+    "spread": "sample standard deviation over the runs; of a single run, the spread within the run",
+    "spread_over": "what the spread is computed from: runs, or the values of a single run",
     "low": "lowest value of the runs",
     "high": "highest value of the runs",
     "interval_low": (
         "lower end of the 95 % interval of a score or of the measured time or energy to target;"
-        " None for others and for a single run"
+        " None for other figures and for a single run"
     ),
-    "interval_high": "upper end of that interval",
-    "reason": "why it is unknown",
-    "source": "as in figures",
-    "covers": "as in figures; None where the runs differ",
-    "tier": "as in figures; None where the runs differ",
-    "attached": "as in figures; None where the runs differ",
+    "interval_high": "upper end of the interval that begins at interval_low",
+    "reason": "why the value is unknown",
+    "source": "as in the frame figures",
+    "covers": "as in the frame figures; None where the entry's runs differ",
+    "tier": "as in the frame figures; None where the entry's runs differ",
+    "attached": "as in the frame figures; None where the entry's runs differ",
 }
 
 SETTINGS = "settings"
@@ -270,7 +289,7 @@ SETTINGS = "settings"
 
 POINTS: Mapping[str, str] = {
     "run_id": "the run",
-    "study": "title of the study that it was made for",
+    "study": "title of the study that the run was made for",
     "seed": "seed of initial weights and sample order",
 }
 """Runs of sweeps, one row per run; a column for each varied setting follows, as framework and
@@ -280,7 +299,7 @@ LINPACKS: Mapping[str, str] = {
     "linpack_id": "ten hexadecimal digits of the record's SHA-256",
     "place": "folder of the record, relative to the given path",
     "path": "file of the record, absolute; never shown on a page",
-    "kind": "HPL, or LU (SciPy's LU decomposition, comparable but not HPL)",
+    "kind": "HPL, or LU (SciPy's LU decomposition: comparable to HPL, but not the same program)",
     "program": "program that solved the linear system",
     "device": "the device profile's name",
     "cpu_model": "CPU model as reported by the kernel",
@@ -291,7 +310,7 @@ LINPACKS: Mapping[str, str] = {
     "gflops": "10⁹ floating-point operations per second, all nodes together",
     "residual": "scaled residual, below 16",
     "gflops_per_watt": (
-        "gflops over the mean power during the solution; None where power was not measured"
+        "gflops divided by the mean power during the solution; None where power was not measured"
     ),
     "power_method": "remark on how power was measured: sensor, rule, coverage, tier",
     "power_reason": "why the power is unknown",
@@ -300,7 +319,7 @@ LINPACKS: Mapping[str, str] = {
 
 BROKEN: Mapping[str, str] = {
     "place": "folder, relative to the given path",
-    "reason": "why it cannot be shown",
+    "reason": "why the folder cannot be shown",
 }
 
 

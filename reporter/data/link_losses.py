@@ -20,6 +20,9 @@ def link_loss(loss: Mapping[str, Any]) -> str:
     place, _, noun = one_line(loss.get("channel"), 60).rpartition(".")
     where = "" if place == "tcp" else f"{place}: "
     of_all = f" ({100.0 * loss['share']:.3g} % of all)" if is_number(loss.get("share")) else ""
-    when = f"from {significant(loss['start_s'], 4)} s after run_start on"
+    start_s = significant(loss["start_s"], 4)
     count, held_s = number_in_full(loss["count"]), significant(loss["held_s"], 3)
-    return f"{where}{count} {LOST.get(noun, noun)}{of_all}, {when}, for {held_s} s"
+    return (
+        f"{where}{count} {LOST.get(noun, noun)}{of_all} within {held_s} s, which began {start_s} s"
+        " after run_start"
+    )

@@ -48,15 +48,15 @@ def why_unranked(entry: Row) -> str | None:
     if planned and unfinished > planned and not is_accepted:
         return (
             f"{unfinished} launches did not finish, more than the {planned} planned runs: a"
-            " reviewer has to accept them"
+            " reviewer has to accept these launches"
         )
     if not missed_runs(entry):
         return None
     limits = load_scoring().missed
     if planned is None or planned < limits.min_planned_runs:
         return (
-            f"{reached_text(entry)} the target; a miss is allowed only with"
-            f" {limits.min_planned_runs} or more planned runs"
+            f"{reached_text(entry)} the target; a miss is allowed only if at least"
+            f" {limits.min_planned_runs} runs are planned"
         )
     if int(entry["reached"]) < runs * limits.min_share_reached - 1e-9:
         return f"{reached_text(entry)} the target, less than {limits.min_share_reached:.0%}"

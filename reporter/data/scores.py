@@ -56,7 +56,8 @@ Epochs = Mapping[str, Sequence[Row]]
 """The rows of each run's epochs, by its name."""
 
 OPEN = (
-    "the open division is not ranked: no rule checks that its entries need the reference's epochs"
+    "the open division is not ranked: the score assumes as many epochs as the reference needs, and"
+    " no rule checks that an open entry needs as many"
 )
 SEVERAL_INSTRUMENTS = "the runs' energies come from different instruments"
 
@@ -194,7 +195,10 @@ def _status(
         else (Status.CONFIRMED, None)
     )
     if status in RANKED and len(runs) < scoring.min_runs:
-        return Status.PROVISIONAL, f"{len(runs)} of the {scoring.min_runs} runs needed for a rank"
+        return (
+            Status.PROVISIONAL,
+            f"the entry has {len(runs)} of the {scoring.min_runs} runs needed for a rank",
+        )
     return status, reason
 
 
@@ -207,7 +211,7 @@ def _short_status(
         losses = _mean_losses(epochs_of.get(run["run_id"], ()))
         other = why_other(losses, str(entry["workload"]), setting, scoring.rate_tolerance)
         if other is not None:
-            return Status.UNRANKED, f"short entry with losses unlike the reference's: {other}"
+            return Status.UNRANKED, f"the short entry's losses differ from the reference's: {other}"
     return (
         Status.SHORT,
         f"{entry['short']:g} of {entry['max_epochs']:g} epochs trained; losses match the"
@@ -320,7 +324,7 @@ def _why_no_reference(entry: Row, points: Sequence[ReferencePoint], setting: str
         _setting(point.batch_size, point.base_learning_rate, point.local_batch_size)
         for point in points
     )
-    return f"no reference point at {setting}; round {entry['round']} has {settings}"
+    return f"round {entry['round']} has no reference point at {setting}, only at {settings}"
 
 
 def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> TrainingCost | str:
@@ -334,7 +338,7 @@ def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> Traini
     return (
         cost
         if 0 < value < math.inf
-        else f"the parts of the run add up to {value:.3g} {UNITS[name]}, not a positive number"
+        else f"the parts of the run add up to {value:.3g} {UNITS[name]}, which is not positive"
     )
 
 

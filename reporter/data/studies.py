@@ -36,14 +36,14 @@ ROWS: Mapping[str, str] = {
     "part": "the run within the study, or the study as a whole",
     "figure": "name of the figure, ending in its unit except for ratios",
     "value": "value of the figure; None if unknown",
-    "unit": "of value and spread",
+    "unit": "unit of value and spread",
     "count": "number of values that the figure is computed from",
     "spread": "sample standard deviation over the values",
-    "method": "how it is computed",
+    "method": "how the value is computed",
     "significant": (
         "whether a difference is statistically significant; None where it was not tested"
     ),
-    "reason": "why it is unknown",
+    "reason": "why the value is unknown",
 }
 WHOLE = "study"
 TOLERANCE = 1e-6

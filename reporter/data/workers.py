@@ -103,7 +103,8 @@ def _run(
         results, error = pickle.load(child.stdout)  # noqa: S301  a child of this process wrote it
     except (EOFError, BrokenPipeError):
         raise RuntimeError(
-            "a worker process ended before it returned its results; out of memory?"
+            "a worker process ended before it returned its results, perhaps for lack of memory;"
+            " free some memory and try again"
         ) from None
     if error is not None:
         raise error

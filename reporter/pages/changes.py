@@ -53,7 +53,7 @@ def _changes(lines: Sequence[EntryLine]) -> Iterator[Change]:
             if found is None:
                 best, what = mine, "the first"
             elif isinstance(found, Ratio) and found.is_different and found.ratio > 1:
-                best, what = mine, f"{significant(found.ratio)} times as fast as the best before"
+                best, what = mine, f"{significant(found.ratio)} times as fast as the earlier best"
         yield Change(line, what)
 
 

@@ -161,7 +161,7 @@ def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
     verdict, disturbed = _verdict(row, reference, board), _disturbed(row)
     runs, needed = int(row.entry["runs"]), load_scoring().min_runs
     if isinstance(verdict, str):
-        why = f"an interval needs {needed} runs, not {runs}" if runs < needed else verdict
+        why = f"an interval needs {needed} runs; you have {runs}" if runs < needed else verdict
         within = (
             f" {cell.around} is the spread of the epochs within the run." if cell.around else ""
         )
@@ -261,7 +261,7 @@ def _commands(row: BoardRow, another: str | None) -> tuple[tuple[str, str], ...]
         (int(entry["runs"]) < 3, "Two more runs, for an interval", repeat),
         (
             another is not None,
-            "The same in another framework",
+            "The same training in another framework",
             f"suite env create {another} && {run} --framework {another}",
         ),
         (True, "What this machine can measure, and how to add a power sensor", "suite doctor"),
@@ -272,7 +272,7 @@ def _commands(row: BoardRow, another: str | None) -> tuple[tuple[str, str], ...]
         ),
         (
             True,
-            "Your runs, beside the reference results again",
+            "Show your runs beside the reference results again",
             "suite report runs build/demo/run --beside-reference --output site --force",
         ),
     )

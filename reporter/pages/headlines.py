@@ -227,7 +227,7 @@ def _without_a_row(board: Board, names: frozenset[str], chart: DotChart) -> Head
         return Headline("", f"No accepted result of {title}.", (_origin(board),))
     if any(each.system == row.system for each in board.in_order):
         shown, count = len(chart.rows), len(chart.rows) + chart.left_out
-        said = f" is not among the fastest {shown} of {count} systems by {heading}, {title}."
+        said = f" is not among the fastest {shown} of {count} systems by {heading} for {title}."
         return Headline(row.system, said, (_origin(board),))
     reason = (f"{row.label}: {row.rank.reason}.",) if row.rank.reason else ()
     return Headline(row.system, f" has no {heading} for {title}.", (*reason, _origin(board)))
@@ -261,7 +261,8 @@ def _sure(first: DotRow, second: DotRow) -> str:
     return (
         f"The first two differ: the {confidence} interval of their ratio is {ends}."
         if found.is_different
-        else f"The {confidence} interval of their ratio, {ends}, contains 1."
+        else f"The first two are not distinguishable: the {confidence} interval of their ratio,"
+        f" {ends}, contains 1."
     )
 
 
@@ -273,9 +274,9 @@ def _chosen(rows: list[DotRow]) -> str:
     if max(first.of, second.of) < 2 or not isinstance(second.verdicts.get(first.name), Ratio):
         return ""
     return (
-        f"Shown are the fastest of {counted(first.of, 'setting')} of {first.name} and of"
-        f" {counted(second.of, 'setting')} of {second.name}; the interval is widened for that"
-        " choice."
+        f"{first.name} is shown with the fastest of {counted(first.of, 'setting')}, {second.name}"
+        f" with the fastest of {counted(second.of, 'setting')}; the interval is wider because the"
+        " fastest were chosen."
     )
 
 
@@ -344,8 +345,9 @@ def _sessions(rows: list[DotRow]) -> str:
         return ""
     floor = f"{100 * load_scoring().session_floor:g} %"
     return (
-        "Where an entry's runs come from too few sessions (starts of a rested machine) to separate"
-        f" effects of a session, its interval allows {floor} for them."
+        "Some entries' runs come from too few sessions (starts of a rested machine) to show how"
+        f" much sessions differ: the intervals of these entries include {floor} for such"
+        " differences."
     )
 
 

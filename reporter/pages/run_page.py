@@ -60,8 +60,8 @@ COPIED = (
 )
 COLUMNS_OF_RANKS = (
     ("samples", "samples"),
-    ("busy_ratio", "busy time / mean of all ranks"),
-    ("slowest_share", "share of steps in which it was the slowest"),
+    ("busy_ratio", "busy time / mean busy time of all ranks"),
+    ("slowest_share", "share of steps in which this rank was the slowest"),
     ("communication_s", "communication, s"),
     ("peak_rss_bytes", "peak memory, B"),
 )

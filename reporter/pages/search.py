@@ -23,14 +23,14 @@ PAGES: tuple[Found, ...] = (
     (
         "page",
         "Data and definitions",
-        "CSV, JSON and Parquet of every leaderboard; what each figure is",
+        "every leaderboard as CSV, JSON and Parquet; what each figure means",
         "download API ranks",
         "about.html",
     ),
     (
         "page",
         "Compare two entries",
-        "their ratio, with its interval",
+        "the ratio of two entries, with its interval",
         "verdict difference",
         "compare.html",
     ),
@@ -44,7 +44,7 @@ PAGES: tuple[Found, ...] = (
     (
         "page",
         "Submitters",
-        "which submitters' entries others audited or reproduced",
+        "whose entries were audited or reproduced by others",
         "audit unaudited self-reported witness reviews nobody",
         "submitters/index.html",
     ),
@@ -66,7 +66,7 @@ PAGES: tuple[Found, ...] = (
     (
         "page",
         "Measure your board",
-        "seven steps to a result here",
+        "seven steps to a result on this site",
         "install submit package pull request",
         "submit.html",
     ),

@@ -206,7 +206,7 @@ def test_an_entry_with_enough_runs_is_not_said_to_lack_them(frames: Frames) -> N
         other: "no run has this figure",
     }
     few = comparables(frames, entries, "fetch_stall_s", {one: [0.2, 0.1]})
-    assert few[one].reason == "2 of the 3 runs needed"
+    assert few[one].reason == "the entry has 2 of the 3 runs needed"
 
 
 def test_an_instrument_s_error_stays_in_the_interval_of_every_energy(

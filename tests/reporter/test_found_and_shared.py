@@ -567,7 +567,7 @@ def test_one_sentence_says_how_many_times_a_named_machine(own_site: Path) -> Non
     assert found and [float(number) for number in found.groups()] == pytest.approx(
         [2 * epoch_s_of_reference(), 2, epoch_s_of_reference()], rel=0.05
     )
-    assert "an interval needs 3 runs, not 1" in said[2]
+    assert "an interval needs 3 runs; you have 1" in said[2]
 
 
 def test_the_owner_s_row_stands_among_all_three_frameworks(own_site: Path) -> None:

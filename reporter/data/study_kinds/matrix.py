@@ -120,8 +120,8 @@ def _disturbed(folder: Path, matrix: Matrix) -> Iterator[str]:
     disturbed = sum(value > MAX_FOREIGN_SHARE for value in known)
     if disturbed:
         yield (
-            f"Other programs took more than {MAX_FOREIGN_SHARE:.0%} of the CPU time in {disturbed}"
-            f" of {len(figures)} runs, up to {max(known):.0%}."
+            f"Other programs used more than {MAX_FOREIGN_SHARE:.0%} of the CPU time in {disturbed}"
+            f" of {len(figures)} runs; the highest share was {max(known):.0%}."
         )
 
 

@@ -52,8 +52,8 @@ STUDY_KIND = StudyKind(
         "preprocessing_stall_s": "preprocessing, by stalls",
         "read_epoch_s": "reading, by epoch times",
         "preprocessing_epoch_s": "preprocessing, by epoch times",
-        "read_stall_share": "reading, share of the cold epoch",
-        "preprocessing_stall_share": "preprocessing, share of the cold epoch",
+        "read_stall_share": "reading, as a share of the cold epoch",
+        "preprocessing_stall_share": "preprocessing, as a share of the cold epoch",
     },
     compared="time_to_epoch_s",
 )

@@ -97,9 +97,9 @@ def test_a_row_knows_the_settings_that_filters_may_leave(boards: dict[str, Board
 
 def test_a_lower_energy_of_too_few_runs_is_said_not_to_count(boards: dict[str, Board]) -> None:
     told = " ".join(headline(boards["resnet18"]).lines)
-    assert "Lower: PyTorch · Jetson AGX Orin · MODE_50W, 449 kJ (not counted: 2 of the" in told
+    assert "Lower: PyTorch · Jetson AGX Orin · MODE_50W, 449 kJ (not counted: the entry has" in told
     rows = entry_rows(boards["resnet18"])
-    assert rows.count("not counted: 2 of the 3 runs needed") == 1
+    assert rows.count("not counted: the entry has 2 of the 3 runs needed") == 1
 
 
 def test_enough_runs_are_not_called_too_few(boards: dict[str, Board]) -> None:
@@ -202,8 +202,8 @@ def test_the_sentence_is_made_from_the_pairs_verdict(boards: dict[str, Board]) -
     )
     assert found.lines[0].startswith("Expected time to 99 % at 5 epochs (measured 8.7 min).")
     assert found.notes[0] == (
-        "Shown are the fastest of 2 settings of Jetson AGX Thor and of 8 settings of Jetson AGX"
-        " Orin; the interval is widened for that choice."
+        "Jetson AGX Thor is shown with the fastest of 2 settings, Jetson AGX Orin with the fastest"
+        " of 8 settings; the interval is wider because the fastest were chosen."
     )
     assert "from too few sessions (starts of a rested machine)" in found.notes[1]
     assert "Least expected energy, meter at the wall: Jetson AGX Orin" in " ".join(found.lines)
@@ -320,7 +320,7 @@ def test_a_device_beyond_the_rows_of_a_chart_and_one_without_a_score_have_their_
     assert "no. 2 of 11 systems" in found
     found = device_headline(replace(board, frames=frames), frozenset({slowest})).text
     assert found == (
-        f"{slowest} is not among the fastest 5 of 11 systems by expected time, LeNet-5 on MNIST."
+        f"{slowest} is not among the fastest 5 of 11 systems by expected time for LeNet-5 on MNIST."
     )
     scores = replace(board.accepted[0].scores, status=Status.UNRANKED)
     unscored = replace(board.accepted[0], scores=scores)

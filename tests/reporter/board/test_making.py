@@ -92,7 +92,7 @@ def test_versions_matter_between_rows_of_one_framework_only() -> None:
             {"witnessed_by": "w", "signed_by": "s", "audited_in": "pytorch, from a drawn state"},
             {"energy_per_epoch_j": {"attached": True}},
             (
-                "energy from a logger's file attached after the run",
+                "energy from a logger's file that was attached after the run",
                 "witnessed by w",
                 "signed by s",
             ),

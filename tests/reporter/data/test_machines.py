@@ -96,7 +96,7 @@ def test_shares_of_a_clock_are_of_the_readings_in_the_run(monkeypatch: pytest.Mo
 )
 def test_what_a_link_lost(loss: dict[str, object], said: str) -> None:
     found = link_loss({**loss, "start_s": 12.5, "held_s": 3.0})
-    assert found == f"{said}, from 12.50 s after run_start on, for 3.00 s"
+    assert found == f"{said} within 3.00 s, which began 12.50 s after run_start"
 
 
 def test_instruments_in_words() -> None:

@@ -61,7 +61,8 @@ def test_disturbed_runs_are_counted_of_all_runs(monkeypatch: pytest.MonkeyPatch)
         [(1.0, None), (1.0, 0.06)],
     ]
     assert list(matrix._disturbed(FOLDER, made(monkeypatch, *shares))) == [
-        "Other programs took more than 5% of the CPU time in 2 of 4 runs, up to 30%."
+        "Other programs used more than 5% of the CPU time in 2 of 4 runs; the highest share was"
+        " 30%."
     ]
     assert list(matrix._disturbed(FOLDER, made(monkeypatch, shares[0][:1]))) == []
 

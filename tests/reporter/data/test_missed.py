@@ -94,7 +94,7 @@ def test_a_missed_target_of_three_runs_is_unranked_with_the_reason(tmp_path: Pat
     (row,) = board_of(frames).accepted
     assert (row.rank.text, row.reached) == ("", "2 of 3 reached")
     assert row.rank.reason == (
-        "2 of 3 reached the target; a miss is allowed only with 5 or more planned runs"
+        "2 of 3 reached the target; a miss is allowed only if at least 5 runs are planned"
     )
     assert list(values_of_runs(frames, "time_to_target_s").values()) == [[]]
     reason = frames.entry_figures.set_index("figure").loc["time_to_target_s", "reason"]
@@ -118,9 +118,14 @@ def entry(runs: int, reached: int | None, planned: int | None) -> Row:
             5,
             4,
             None,
-            "4 of 5 reached the target; a miss is allowed only with 5 or more planned runs",
+            "4 of 5 reached the target; a miss is allowed only if at least 5 runs are planned",
         ),
-        (4, 3, 4, "3 of 4 reached the target; a miss is allowed only with 5 or more planned runs"),
+        (
+            4,
+            3,
+            4,
+            "3 of 4 reached the target; a miss is allowed only if at least 5 runs are planned",
+        ),
         (10, 7, 10, "7 of 10 reached the target, less than 80%"),
         (6, 6, 5, "the entry has 6 runs instead of the 5 planned"),
         (4, 4, 5, "the entry has 4 runs instead of the 5 planned"),

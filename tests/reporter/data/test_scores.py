@@ -106,7 +106,7 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
     found = scored([10.0] * count)
     assert (found.status, found.reason) == (
         Status.PROVISIONAL,
-        f"{count} of the 3 runs needed for a rank",
+        f"the entry has {count} of the 3 runs needed for a rank",
     )
     assert found.time is not None
 
@@ -117,8 +117,8 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
         (
             {"batch_size": 64},
             (
-                "no reference point at batch size 64, rate 0.04; round v0.2 has batch size 16, rate"
-                " 0.005; batch size 128, rate 0.04"
+                "round v0.2 has no reference point at batch size 64, rate 0.04, only at batch size"
+                " 16, rate 0.005; batch size 128, rate 0.04"
             ),
         ),
         (
@@ -236,7 +236,7 @@ def test_a_short_entry_that_cannot_be_held_against_the_reference_is_unranked(
 ) -> None:
     found = scored([10.0] * 3, {**SHORT, **changes}, trained=4, reached=False, epochs=epochs)
     assert found.status is Status.UNRANKED
-    said = f"short entry with losses unlike the reference's: {reason}"
+    said = f"the short entry's losses differ from the reference's: {reason}"
     assert re.fullmatch(said, str(found.reason))
 
 

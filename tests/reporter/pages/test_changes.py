@@ -39,7 +39,7 @@ def test_a_result_is_compared_with_the_fastest_before_it(monkeypatch: pytest.Mon
     found = {one.line.row.entry_id: one.what for one in changes._changes(lines)}
     assert found == {
         "first": "the first",
-        "faster": "2.00 times as fast as the best before",
+        "faster": "2.00 times as fast as the earlier best",
         "two runs": "",
         "slower": "",
         "alike": "",

@@ -166,8 +166,8 @@ def test_the_page_says_which_node_lost_what() -> None:
     ]
     (said,) = disturbance_sentences({"disturbances": {"links": []}, "nodes": nodes})
     assert said == (
-        f"node1: 7 TCP segments were sent again (20 % of all), from {significant(3.0, 4)} s after"
-        f" run_start on, for {significant(5.0, 3)} s"
+        f"node1: 7 TCP segments were sent again (20 % of all) within {significant(5.0, 3)} s, which"
+        f" began {significant(3.0, 4)} s after run_start"
     )
 
 
