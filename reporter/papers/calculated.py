@@ -114,7 +114,7 @@ def _trends() -> PaperFigure:
     )
     panel = Plane(
         "highest power, W",
-        "bound of the rate, GFLOP/s",
+        "upper bound of the rate, GFLOP/s",
         fitting_closely(powers),
         fitting_closely(rates),
         dots=dots,

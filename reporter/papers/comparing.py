@@ -107,12 +107,12 @@ def _cells(item: Item) -> Iterator[ComparedValue]:
         return
     for row, own in zip(item.table.rows, own_cells(item, item.table), strict=True):
         for column, published, ours in zip(item.table.columns[1:], row[1:], own[1:], strict=True):
-            verdict, why = PaperAgreement.NOT_COMPARABLE, "the available text lacks the number"
+            verdict, why = PaperAgreement.NOT_COMPARABLE, "our copy of the paper lacks the number"
             if published and ours:
                 is_equal = any(_same(published, each) for each in ours.split(", "))
                 verdict, why = PaperAgreement.AGREES if is_equal else PaperAgreement.DIFFERS, ""
             elif published:
-                why = "the suite has no value for it"
+                why = "the suite has no value for this cell"
             yield ComparedValue(
                 f"{row[0]}, {column}",
                 published,

@@ -24,7 +24,7 @@ def draw(item: Item, frames: Frames) -> PaperFigure | Missing:
     assert isinstance(panel, Table)
     machines = {machine_name(entry) for entry in entries_of(frames).values()}
     if len(machines) != 1:
-        return Missing(f"the runs come from {len(machines)} machines; give the runs of one of them")
+        return Missing(f"the runs come from {len(machines)} machines; give the runs of one machine")
     columns, rows = _WITH_RUNS[item.id](panel, frames)
     about = (
         f"{figure.about} {OWN[0].upper()}{OWN[1:]} ({machines.pop()}): as {len(frames.runs)} "

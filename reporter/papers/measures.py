@@ -210,7 +210,7 @@ def _device(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
     of_cpu = {} if device.cpu is None else {"cpu_cores": device.cpu.cores}
     value = {**of_gpu, **of_cpu}.get(wanted.figure or "")
     return (
-        Unknown("the profile does not state it")
+        Unknown(f"the device profile does not state {wanted.figure}")
         if value is None
         else FoundValue(float(value), of="device profile")
     )
