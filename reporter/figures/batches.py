@@ -79,7 +79,10 @@ def times(frames: Frames, context: Context) -> Drawn:
     ]
     lines = _lines(frames, ids)
     if not lines:
-        return Missing("no setting was run at two batch sizes for two epochs with all else equal")
+        return Missing(
+            "no setting was run at two batch sizes, for at least two epochs each, with all else"
+            " equal"
+        )
     quantities = []
     for unit in (PER_EPOCH, PER_STEP):
         for part, found in parts.items():
@@ -201,7 +204,10 @@ def per_epoch_and_step(frames: Frames, part: str) -> PaperFigure | Missing:
     }
     groups = _groups(frames, epochs)
     if not groups:
-        return Missing("no training was run for two epochs with two batch sizes and all else equal")
+        return Missing(
+            "no training was run with two batch sizes, for at least two epochs each, and all else"
+            " equal"
+        )
     upper, notes = _panel(frames, groups, epochs, f"{part}, {PER_EPOCH}")
     lower, _ = _panel(frames, _groups(frames, per_step), per_step, f"{part}, {PER_STEP}")
     about = f"{about} per epoch and per mini-batch, mean over epochs 2 to last."

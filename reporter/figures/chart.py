@@ -118,7 +118,7 @@ def without_parts(entries: Mapping[str, Entry]) -> Missing:
     is_split = all(entry["timing"] == WAITING for entry in entries.values())
     return Missing(
         "no run has finished two "
-        f"epochs{'' if is_split else ' in synchronised timing, which records their parts'}"
+        f"epochs{'' if is_split else ' in synchronised timing, which times the parts of an epoch'}"
     )
 
 

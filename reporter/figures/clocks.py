@@ -25,7 +25,8 @@ from reporter.figures.for_papers import (
 from reporter.figures.model import Estimate, Missing, PaperFigure, PlotRow, Rows
 
 FREE_AND_LOCKED = (
-    "no training was run with its clocks free and locked (jetson_clocks) and all else equal"
+    "no training was run both with free clocks and with clocks locked by jetson_clocks, all else"
+    " equal"
 )
 QUANTITIES = {
     "time_to_epoch_s": ("time per epoch, s", 1.0),
@@ -101,8 +102,8 @@ def cpu_residency(frames: Frames) -> PaperFigure | Missing:
     clocks = [f"{low} MHz" if low == high else f"{low}–{high} MHz" for low, high in bins]
     panel = rows_panel("share of the readings, %", rows, clocks, is_stacked=True)
     about = (
-        "Clock readings of all cores between run_start and run_stop; of each entry, the run with"
-        " the lowest seed."
+        "Clock readings of all cores between run_start and run_stop, for each entry from its run"
+        " with the lowest seed."
     )
     middle = "lowest to highest value, with a mark at the median"
     notes = tuple(note.replace(middle, "the mean") for note in chosen.notes)

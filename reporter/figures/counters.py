@@ -172,8 +172,8 @@ def for_paper(frames: Frames, *figures: str) -> PaperFigure | Missing:
 CHART = Chart(
     "counters",
     "CPU counters",
-    "All threads and processes from run_start to run_stop with evaluations; counts are per finished"
-    " epoch. Means over runs, one scale per panel.",
+    "All threads and processes from run_start to run_stop, evaluations included; counts are per"
+    " finished epoch. Means over runs, one scale per panel.",
     describe,
     frozenset({"comparison", "study"}),
     position=150,

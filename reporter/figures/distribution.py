@@ -33,7 +33,9 @@ HEADINGS = (
 MIN_EPOCHS = 2
 MAX_NAMES = 4
 """Of software that differs, in a caption."""
-INSTANCES = "Boards of one type are named by the first six digits of their serial number's hash."
+INSTANCES = (
+    "Boards of one type are named by the first six digits of the hash of their serial number."
+)
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,7 @@ def for_paper(frames: Frames, column: str) -> PaperFigure | Missing:
     axis, values = AXES[column], _values(frames, column)
     if not values:
         return Missing(
-            f"no entry has {MIN_EPOCHS} epochs after the first with a known"
-            f" {axis.partition(',')[0]}"
+            f"no entry has a known {axis.partition(',')[0]} for {MIN_EPOCHS} epochs after the first"
         )
     entries = entries_of(frames)
     sensor_of = ENERGY if column == "energy_j" else None

@@ -251,8 +251,8 @@ def _kind(row: Entry) -> tuple[int, str]:
 CHART = Chart(
     "energy-per-epoch",
     "Energy per epoch",
-    "Mean of epochs 2 to last and over runs; shaded: baseload. Each kind of sensor has its own "
-    "scale: do not compare energies between them.",
+    "Means of epochs 2 to last, over the runs; shaded: baseload. Each kind of sensor has its own "
+    "scale: do not compare energies of different kinds of sensor.",
     describe,
     frozenset({"figures", "study"}),
     position=80,

@@ -262,8 +262,8 @@ def first_stall_for_paper(frames: Frames) -> PaperFigure | Missing:
     groups = varied_groups(frames, ids, "workers", least=1)
     rows, notes = rows_of_groups(frames, groups, pairs, "workers")
     about = (
-        "Time that training waits for mini-batches, host-to-device copy included, in epoch 1 (cold"
-        " page cache if it was emptied) and later ones."
+        "Time in which training waits for mini-batches, host-to-device copy included, in epoch 1"
+        " and in later epochs. The page cache is cold in epoch 1 if it was emptied before the run."
     )
     panel = rows_panel("stall, s per epoch", rows, (FIRST, LATER))
     error_bars = "± one standard deviation over runs"
@@ -380,8 +380,8 @@ CHARTS = (
     Chart(
         "workers",
         "Workers and storage",
-        "Mean of epochs 2 to last. Entries differ only in data-loading processes (0: the training"
-        " process) or storage medium.",
+        "Mean of epochs 2 to last. Entries differ only in the number of data-loading processes (0:"
+        " the training process loads the data) or in the storage medium.",
         by_workers,
         frozenset({"figures", "study"}),
         position=130,

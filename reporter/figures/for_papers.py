@@ -26,7 +26,7 @@ from reporter.figures.scales import (
 
 MAX_ROWS, MAX_LINES = 24, 8
 LOCKED = "clocks locked"
-OVER_RUNS = "± one standard deviation over runs; of a single run, over its epochs"
+OVER_RUNS = "± one standard deviation over runs; for a single run, over its epochs"
 Points = tuple[tuple[float, Estimate], ...]
 Values = Mapping[str, tuple[Estimate, ...]]
 """By entry id, an estimate for each series."""

@@ -47,8 +47,8 @@ def by_mode(frames: Frames, figure: str) -> PaperFigure | Missing:
     panels, notes, ids = panels_by_instrument(frames, sensor_of, axis, found, rows, panel)
     if not panels:
         return Missing(
-            "too few power modes with known clocks: the model needs two more modes than clocks that"
-            " vary"
+            "too few power modes with known clocks: the prediction needs three more modes than"
+            " quantities that vary between modes (cores, clocks; for an energy also the time)"
         )
     about = (
         "Each power mode is predicted by a linear model of cores and clocks, fitted to all the"

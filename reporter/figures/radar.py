@@ -16,7 +16,7 @@ MAX_SERIES, MIN_AXES = 4, 3
 
 @dataclass(frozen=True)
 class RadarAxis:
-    """A figure as an axis; the rim is the best drawn value. ``better``: 1 if more is better, -1 if
+    """A figure as an axis; the rim is the best value shown. ``better``: 1 if more is better, -1 if
     less is."""
 
     figure: str
@@ -88,7 +88,7 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     )
     legend = tuple(LegendEntry(f"c{one.style}", one.label, is_mark=True) for one in polygons)
     about = (
-        "The fastest entry of each framework. On each axis: value / best drawn value, or best /"
+        "The fastest entry of each framework. On each axis: value / best value shown, or best /"
         " value where less is better. ↑: more is better, ↓: less is better. Areas have no meaning."
     )
     panel = Radar(titles, polygons, legend)
@@ -151,14 +151,16 @@ def series(frames: Frames) -> list[str]:
 
 def _left_out(axes: Sequence[RadarAxis]) -> Notes:
     missing = ", ".join(axis.title for axis in AXES if axis not in axes)
-    return (f"Without an axis (unknown or not comparable for some): {missing}.",) if missing else ()
+    if not missing:
+        return ()
+    return (f"Without an axis (unknown or not comparable for some entries): {missing}.",)
 
 
 CHART = Chart(
     "radar",
     "Framework overview",
-    "On each axis: value / best drawn value (rim = 1; inverted where less is better); fastest entry"
-    " per framework. Areas have no meaning.",
+    "The fastest entry of each framework. On each axis: value / best value shown (rim = 1), or best"
+    " / value where less is better. Areas have no meaning.",
     describe,
     frozenset({"comparison", "study"}),
     position=140,

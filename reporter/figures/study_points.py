@@ -78,7 +78,7 @@ def of_sweep(study: Study) -> tuple[Chart, ...]:
         )
         return _throughput(varied, points)
 
-    about = f"Samples per second, mean over the runs with one value; {SPREAD}"
+    about = f"Samples per second, mean over the runs at each value; {SPREAD}"
     return (Chart("sweep-throughput", f"Throughput over {varied}", about, describe),)
 
 

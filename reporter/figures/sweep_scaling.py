@@ -29,7 +29,7 @@ STYLES = {Algorithm.RING: 0, Algorithm.TREE: 1}
 HEADINGS = ("ranks", "series", "value", "low", "high", "runs")
 HOW = (
     "Dots: measured, with one standard deviation over runs. Lines: models fitted to the dots;"
-    " dashed in the shaded range, which was not measured: projection."
+    " dashed: projection to the shaded range, which was not measured."
 )
 BANDS = " Bands: 95 % confidence."
 
@@ -75,7 +75,7 @@ class Quantity:
 
 STEP = Quantity(
     "scaling-step",
-    "Time of a step over ranks",
+    "Time of a step by number of ranks",
     "Mean step in milliseconds; thin line: perfect scaling. " + HOW + BANDS,
     "milliseconds per step",
     1e3,
@@ -86,7 +86,7 @@ STEP = Quantity(
 )
 EFFICIENCY = Quantity(
     "scaling-efficiency",
-    "Efficiency over ranks",
+    "Efficiency by number of ranks",
     "Parallel efficiency; thin line: perfect scaling. " + HOW + BANDS,
     "efficiency, %",
     100,
@@ -97,7 +97,7 @@ EFFICIENCY = Quantity(
 )
 SHARE = Quantity(
     "scaling-communication",
-    "Communication over ranks",
+    "Communication by number of ranks",
     "Exposed (non-overlapped) communication as a share of the step. " + HOW,
     "share of the step, %",
     100,

@@ -211,7 +211,7 @@ def test_without_data_there_is_a_reason(chart: Chart, frames: Frames) -> None:
     ("timing", "ends"),
     [
         ("synchronised", "two epochs"),
-        ("asynchronous", "in synchronised timing, which records their parts"),
+        ("asynchronous", "in synchronised timing, which times the parts of an epoch"),
     ],
 )
 def test_a_figure_of_parts_says_which_timing_takes_them(
