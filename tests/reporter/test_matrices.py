@@ -99,7 +99,7 @@ def test_a_setting_is_compared_where_the_others_are_the_same(frames: Frames) -> 
 
 
 def test_what_cannot_be_compared_says_why(frames: Frames) -> None:
-    with pytest.raises(SuiteError, match="they vary framework, batch_size"):
+    with pytest.raises(SuiteError, match="these sweeps vary framework, batch_size"):
         reporter.compare(frames, by="threads")
     with pytest.raises(SuiteError, match="No run has the figure 'steps_s'"):
         reporter.compare(frames, by="framework", figure="steps_s")

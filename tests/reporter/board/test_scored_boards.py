@@ -231,9 +231,9 @@ def test_unranked_entries_come_last_with_their_reason(runs: Path, tmp_path: Path
         Scenario(name="elsewhere", step_s=0.000025, learning_rate=0.03, organization="fast"),
     )
     board = board_of(reporter.load([runs, tmp_path]))
-    assert board.accepted[-1].entry["organization"] == "fast" and board.accepted[
-        -1
-    ].rank.words.startswith("round v0.2 has no reference point at batch size 32, rate 0.03")
+    last = board.accepted[-1]
+    assert last.entry["organization"] == "fast"
+    assert "has no reference point at batch size 32, rate 0.03" in last.rank.words
     assert board.why_no_ranks is None
 
 

@@ -78,7 +78,9 @@ def test_a_pair_that_cannot_be_compared_says_which_value_and_why() -> None:
     (zero,) = compare_settings(frames(*at(1, 1, 0.0, 2.0), *at(1, 2, 1.0, 1.0)), "threads")
     assert zero.reason == "1: a run has the value 0, and ratios need positive values"
     for by, figure in (("workers", "step_s"), ("threads", "energy_j")):
-        with pytest.raises(SuiteError, match=f"they vary batch_size, threads|{figure}.*step_s"):
+        with pytest.raises(
+            SuiteError, match=f"these sweeps vary batch_size, threads|{figure}.*step_s"
+        ):
             compare_settings(frames(*rows), by, figure)
 
 

@@ -187,7 +187,7 @@ def test_more_unfinished_launches_than_planned_runs_need_a_decision(
         None
         if is_ranked
         else "6 launches did not finish, more than the 5 planned runs: a reviewer has to accept"
-        " them"
+        " these launches"
     )
 
 
