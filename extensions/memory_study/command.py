@@ -292,8 +292,7 @@ def study(
     ] = 3,
     json: Json = False,
 ) -> None:
-    """Plan and measure peak memory and recompute factor by depth, mini-batch and picture: Figure
-    1 of Kukreja et al. (2019)."""
+    """Plan and measure Figure 1 of Kukreja et al. (2019): peak memory and recompute factor."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise SuiteError(f"{output} exists and is not empty", "choose another --output")
     names = tuple(name.strip() for name in networks.split(",") if name.strip())

@@ -59,7 +59,7 @@ class PredictedMode:
 @dataclass(frozen=True)
 class Fitting:
     """What fits a limit: the fastest measured mode, and a predicted one that is faster, within the
-    limit with 95 %; None if there is none."""
+    limit with the probability CERTAINTY; None if there is none."""
 
     limit: str
     measured: BoardRow | None

@@ -44,10 +44,7 @@ def prepare(
         ),
     ] = False,
     samples: Annotated[
-        int,
-        Option(
-            help="Number of training samples to generate; evaluation samples are a fifth as many."
-        ),
+        int, Option(help="Training samples to generate; a fifth as many are made for evaluation.")
     ] = 10000,
     seed: Annotated[int, Option(help="Seed of the generated data.")] = 1,
     json: Json = False,

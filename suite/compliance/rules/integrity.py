@@ -49,8 +49,7 @@ def _manifest(context: BundleContext) -> Violations:
                 name,
                 "only files that the manifest lists",
                 "a file that it does not list",
-                fix="remove the file (`suite finish` removes what closing the run left over), or"
-                f" {COPY_AGAIN}",
+                fix=f"remove the file (`suite finish` does, if closing left it), or {COPY_AGAIN}",
             )
         elif context.bundle.sha256(file) != listed[name][1]:
             number, digest = listed[name]

@@ -282,10 +282,7 @@ def _states(
         return point(False, f"a state within an epoch was not refused: {within.described}")
     found, expected = on.losses, whole.losses[kept.progress.step :]
     is_same = len(found) == len(expected) > 0 and all(map(_is_near, found, expected))
-    return point(
-        is_same,
-        f"losses from the state begin with {found[:2]}, without the break with {expected[:2]}",
-    )
+    return point(is_same, f"first losses: {found[:2]} from the state, {expected[:2]} without it")
 
 
 def _is_near(one: float, other: float) -> bool:
