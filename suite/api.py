@@ -495,7 +495,7 @@ def audit(
         state is None and (value, implementation) != (None, None)
     ):
         raise SuiteError(
-            "Give --state and --epoch together, and --value and --implementation only with both."
+            "Give --state and --epoch together; --value and --implementation need both of them."
         )
     kept = None if state is None or epoch is None else HandedIn(Path(state), epoch, value)
     return run_audit(
@@ -606,8 +606,7 @@ def report(
 
     if address is not None and not address.startswith(("https://", "http://")):
         raise SuiteError(
-            f"--address is {address!r}; it needs the whole address, such as"
-            " https://example.org/edge."
+            f"--address is {address!r}; write the whole address, such as https://example.org/edge."
         )
     if evidence not in (known := [each.value for each in EvidenceFiles]):
         raise SuiteError(f"evidence is {evidence!r}; it must be one of {', '.join(known)}.")

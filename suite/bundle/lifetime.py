@@ -11,8 +11,8 @@ from suite.files.schema import Count, from_plain
 
 CLOCK = "CLOCK_MONOTONIC"
 SOURCE = (
-    "process_ns: starttime of /proc/self/stat, in clock ticks; begin_ns: its CPU time; all others:"
-    " read from the clock"
+    "process_ns: from starttime in /proc/self/stat (clock ticks); begin_ns: the clock"
+    " minus the CPU time that the process had used; all others: read from the clock"
 )
 MAX_IDLE, MAX_NS = 100, 2**63
 

@@ -80,7 +80,7 @@ def possible_readings(log: Log | None) -> RowLimit:
         return RowLimit(MAX_READING_ROWS, OWN_LIMIT)
     seconds = (max(times_ns) - min(times_ns)) * SECONDS_PER_NS
     reason = (
-        f"the log is {seconds:.0f} s long, and the meters of a node take at most"
+        f"the log covers {seconds:.0f} s, and the meters of a node take at most"
         f" {MAX_READINGS_PER_S} readings per second"
     )
     return _limit(int((seconds + 2 * BESIDE_LOG_S) * MAX_READINGS_PER_S), MAX_READING_ROWS, reason)

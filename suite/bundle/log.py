@@ -203,7 +203,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str, LogProblem | None]]:
                 while raw and not raw.endswith(b"\n"):
                     raw = stream.readline(MAX_LINE_BYTES)
             elif not raw.endswith(b"\n") and text.endswith(_TRUNCATED_TOKENS):
-                problem = LogProblem(number, "the line is truncated within the token")
+                problem = LogProblem(number, f"the line is truncated within {TOKEN.strip()}")
             yield number, text, problem
 
 
@@ -214,7 +214,9 @@ def _parse(number: int, text: str) -> tuple[LogEvent | None, LogProblem | None]:
         what = (
             "truncated or edited" if isinstance(error, json.JSONDecodeError) else str(error)[:200]
         )
-        return None, LogProblem(number, f"the text after the token is not valid JSON ({what})")
+        return None, LogProblem(
+            number, f"the text after {TOKEN.strip()} is not valid JSON ({what})"
+        )
     if not isinstance(record, dict) or not isinstance(record.get("key"), str):
         return None, LogProblem(number, "the line has no event key")
     key, time_ms, metadata = record["key"], record.get("time_ms"), record.get("metadata")

@@ -55,7 +55,7 @@ def read_nodes(bundle: Bundle) -> tuple[NodeRecord, ...]:
     if len({record.host for record in records}) < len(records):
         raise FileError(path, "names a host twice")
     if not all(isinstance((each.link or {}).get("interface"), str | None) for each in records):
-        raise FileError(path, "has a link with an invalid interface name")
+        raise FileError(path, "names a network interface by something other than text")
     return records
 
 

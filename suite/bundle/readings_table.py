@@ -262,7 +262,7 @@ def _numbered(column: pyarrow.Array, known: dict[str, int]) -> npt.NDArray[np.in
     # Arrow's own selection and casts import pyarrow.compute
     texts = [column.dictionary[int(code)].as_py() for code in used]
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError("a cell without text where there must be a name")
+        raise ValueError("a cell that is not text where there must be a name")
     numbers_of = np.zeros(int(used[-1]) + 1 if len(used) else 0, np.int64)
     numbers_of[used] = [known.setdefault(text, len(known)) for text in texts]
     if len(known) > MAX_CHANNELS:

@@ -7,7 +7,7 @@ from pathlib import Path
 from suite.bundle.layout import MANIFEST, RUN
 
 RECORD = "replication.json"
-AGAIN = "reproduce it again (`suite reproduce`); its records are never edited"
+AGAIN = "run `suite reproduce` again; the records of a replication are never edited"
 MAX_RUNS = 100
 _RUN_FOLDER = re.compile(r"run_([1-9][0-9]{0,2})")
 

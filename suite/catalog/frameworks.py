@@ -242,8 +242,8 @@ def load_implementation(place: Path) -> Framework:
         )
     if not IMPLEMENTATION_NAME.fullmatch(framework.name):
         raise SuiteError(
-            f"{path}: the name {framework.name[:80]!r} must be lower-case letters, digits, '-' and"
-            " '_', 40 at most: it names folders."
+            f"{path}: the name {framework.name[:80]!r} must be at most 40 lower-case letters,"
+            " digits, '-' and '_', a letter first, because folders are named after it."
         )
     for key, text in (("title", framework.title), ("language", framework.language)):
         problem = problem_of_text(text) or _problem_of_line(text)
@@ -273,8 +273,8 @@ def _refuse_undigested(framework: Framework, path: Path) -> None:
         is_left_out = any(part.startswith(".") for part in place.parts)
         if is_left_out and not place.is_absolute() and (path.parent / place).exists():
             raise SuiteError(
-                f"{path}: {word!r} is above the folder or hidden, so the digest of the"
-                " implementation leaves it out; put the file into the folder, under a name"
+                f"{path}: {word!r} is hidden or above the implementation's folder, so the"
+                " implementation's digest leaves it out; put the file into the folder, under a name"
                 " that does not begin with a dot."
             )
 
@@ -318,7 +318,7 @@ def refuse_precision(framework: Framework, precision: Precision, accelerator: st
         )
     if precision is Precision.TF32 and accelerator == "cpu":
         raise SuiteError(
-            "No processor computes in TF32; use --accelerator cuda with a GPU that does, or leave"
+            "No CPU computes in TF32; use --accelerator cuda with a GPU that does, or leave"
             " --precision tf32 out."
         )
 

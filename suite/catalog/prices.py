@@ -121,7 +121,7 @@ def _system(quotes: Sequence[Quote], configuration: str) -> SystemPrice:
 
 def _problem(quote: Quote) -> str | None:
     if not (math.isfinite(quote.price) and quote.price >= 0):
-        return "needs a price of 0 or more"
+        return "needs a price of at least 0"
     if not _DAY.fullmatch(quote.date):
         return "needs a date such as 2024-05-31"
     if not _CURRENCY.fullmatch(quote.currency):
@@ -129,5 +129,5 @@ def _problem(quote: Quote) -> str | None:
     return (
         None
         if quote.said_by and quote.source
-        else "needs said_by and source: who said it, and where"
+        else "needs said_by and source: who stated the price, and where"
     )

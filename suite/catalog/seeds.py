@@ -185,7 +185,8 @@ def refuse_other_files(framework: Framework, recorded: Mapping[str, Any] | None,
     if recorded is None or recorded.get("sha256") == implementation_sha256(framework):
         return
     raise SuiteError(
-        f"The files in {framework.outside} differ from those that made {run}; restore those."
+        f"The files in {framework.outside} differ from those that made {run}; restore the"
+        " files that made the run."
     )
 
 
@@ -223,7 +224,8 @@ def _outside_files(folder: Path) -> Iterator[tuple[str, str]]:
     for path in sources:
         if path.is_symlink() and path.is_dir():
             raise SuiteError(
-                f"{path} is a link to a folder, whose files the digest would leave out; copy them."
+                f"{path} is a link to a folder, whose files the digest would leave out; replace the"
+                " link by a copy of that folder."
             )
     found = {path.relative_to(folder).as_posix(): path for path in sources if path.is_file()}
     if len(found) > MAX_FILES or sum(path.stat().st_size for path in found.values()) > MAX_BYTES:

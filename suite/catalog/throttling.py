@@ -52,7 +52,10 @@ def slows_processor(cooling_type: str) -> bool:
     return any(fnmatch.fnmatchcase(cooling_type, pattern) for pattern in SLOWING_DEVICES)
 
 
-SUPPLY = "use the supply that the board's maker names and a short cable, or a lower power mode"
+SUPPLY = (
+    "use a short cable and the power supply that the board's maker recommends, or a lower"
+    " power mode"
+)
 COOLING_REMEDY = "cool the board (fan, heat sink, room), or use a lower power mode"
 
 

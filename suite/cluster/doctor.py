@@ -88,8 +88,8 @@ def _refuse(problems: tuple[ClusterProblem, ...]) -> None:
             dict.fromkeys(problem.node for problem in fatal if problem.node != fatal[0].node)
         )
         more = (
-            f" Other nodes have problems, too: {first_names(others)}; `suite cluster doctor` names"
-            " them."
+            f" Other nodes have problems, too: {first_names(others)}; `suite cluster doctor` lists"
+            " all problems."
             if others
             else ""
         )
@@ -105,9 +105,8 @@ def _refuse_without_mpi(environment: Environment, argument: str) -> None:
             f" {environment.interpreter} lacks",
             f"create the environment again with `suite env create {argument} --force`"
             if environment.packages
-            else f"choose an interpreter that has it with `suite env create {argument}"
-            " --interpreter PYTHON`, such as that of another framework's environment (`suite env"
-            " list`)",
+            else "choose an interpreter that has mpi4py, such as that of another framework's"
+            f" environment (`suite env list`): `suite env create {argument} --interpreter PYTHON`",
         )
 
 

@@ -120,7 +120,7 @@ def _cause(output: str, errors: str, ranks: int) -> str | None:
         return "no message arrived in time"
     if failed is not None and failed.signal is not None:
         where = "" if failed.host is None else f" on {failed.host}"
-        return f"its process{where} was ended by {describe_signal(failed.signal)}"
+        return f"a process of MPI{where} was ended by {describe_signal(failed.signal)}"
     lines = errors.splitlines()
     last = last_output_line(lines)
     return (

@@ -162,8 +162,8 @@ def same_suite(host: str) -> str:
     root = checkout()
     if root is None:
         return (
-            f"install the suite {__version__} on {host} in a virtual environment in the same"
-            f" folder: {sys.prefix}"
+            f"install version {__version__} of the suite on {host}, in a virtual environment in"
+            f" the same folder as here: {sys.prefix}"
         )
     return f"put the same checkout there: rsync -a {root}/ {host}:{root}/"
 
@@ -187,8 +187,8 @@ def _ask(host: str, hosts: Sequence[str], question: NodeQuestion, exchange: Exch
             host,
             True,
             None,
-            f"{host} sent no facts within {FACTS_TIMEOUT_S:g} s",
-            "check the disk that holds its data",
+            f"{host} did not describe itself within {FACTS_TIMEOUT_S:g} s",
+            "check the disk that holds the data set there",
         )
     return _parse(host, ran, question)
 
@@ -275,10 +275,10 @@ def _parse(
         if ran.returncode == 0:  # no Python was there
             remedy = (
                 "the launch agent must run commands there: check that"
-                f" `{typed_command(host, question.agent, 'hostname')}` prints its name"
+                f" `{typed_command(host, question.agent, 'hostname')}` prints the host's name"
             )
         return NodeAnswer(
-            host, True, None, f"{host} could not report its facts: {_last_words(ran)}", remedy
+            host, True, None, f"{host} could not describe itself: {_last_words(ran)}", remedy
         )
 
 
@@ -286,7 +286,10 @@ def _unreached(host: str, agent: str | None) -> NodeAnswer | None:
     """The reason why no command can be started on a host, with what to do; None where one can."""
     typed = typed_command(host, agent)
     command, start = remote_command(host, agent, "true"), f"{host} cannot be reached"
-    remedy = f"check that it is on and has this name, and that `{typed}` asks for no password"
+    remedy = (
+        f"check that this host is switched on and has this name, and that `{typed}` asks for"
+        " no password"
+    )
     try:
         ran = subprocess.run(
             command,

@@ -66,11 +66,14 @@ def judge_cluster(
 def about_hosts(hosts: Sequence[str]) -> Iterator[ClusterProblem]:
     """Problems that the hosts' names and addresses show, before any host is asked."""
     if not is_this_machine(hosts[0]):
-        remedy = f"write this machine's name first in the hostfile, or work on {hosts[0]}"
+        remedy = (
+            f"write this machine's name first in the hostfile, or type the command on {hosts[0]}"
+        )
         yield ClusterProblem(
             hosts[0],
             "first",
-            f"The first host is {hosts[0]}, not this machine, which writes the run directory",
+            f"The first host is {hosts[0]}; it must be this machine, because the first host writes"
+            " the run directory",
             remedy,
         )
     first: dict[str, str] = {}
@@ -81,8 +84,8 @@ def about_hosts(hosts: Sequence[str]) -> Iterator[ClusterProblem]:
                 host,
                 "machine",
                 f"{other} and {host} have the same address here, {address}",
-                "give each machine its own address, in /etc/hosts or on the name server, and name"
-                " it once in the hostfile",
+                "give each machine its own address (in /etc/hosts or on the name server), and name"
+                " each machine once in the hostfile",
             )
 
 
@@ -134,7 +137,8 @@ def _about_suite(host: str, facts: NodeFacts, expected: ExpectedNode) -> Iterato
         yield ClusterProblem(
             host,
             "suite",
-            f"{host} has version {facts.version} of the suite, this machine {expected.version}",
+            f"{host} has version {facts.version} of the suite, this machine has version"
+            f" {expected.version}",
             remedy,
         )
     elif facts.source_sha256 != expected.source_sha256:
@@ -164,9 +168,9 @@ def _about_connections(known: Known) -> Iterator[ClusterProblem]:
         yield ClusterProblem(
             host if len(others) > 1 else others[0],
             "connect",
-            f"{whose} cannot connect to {host} ({why}), on ports that MPI and the ranks choose",
-            f"let the firewall of {host} pass connections from {whose} to every port, and check"
-            f" the address of {host} on {whose}",
+            f"{whose} cannot connect to {host} ({why})",
+            f"let the firewall of {host} pass connections from {whose} to every port (MPI and the"
+            f" ranks choose the ports), and check on {whose} that the address of {host} is right",
         )
 
 
@@ -252,8 +256,8 @@ def _about_links(
             where,
             "mpi",
             f"MPI cannot send {whom}: {links.problem}",
-            "check that no firewall is between them, that both have the same MPI, and that memory"
-            " and /dev/shm are free there",
+            "check that no firewall blocks these hosts, that all of them have the same MPI, and"
+            " that they have free memory and free space in /dev/shm",
         )
     best = max((measure.bandwidth_mbit_s for measure in links.measures), default=0.0)
     for measure in links.measures:
@@ -306,8 +310,8 @@ def _about_bandwidth(
         yield ClusterProblem(
             host,
             "link",
-            f"The link to {host} carries {found:.3g} Mbit/s, the fastest one {best_mbit_s:.0f}:"
-            " every step waits for the slower",
+            f"The link to {host} carries {found:.3g} Mbit/s, the fastest link {best_mbit_s:.0f}"
+            " Mbit/s: every step waits for the slowest link",
             remedy,
         )
 

@@ -49,8 +49,8 @@ def arrange_class_folders(definition: DataSetDefinition, source: Path, target: P
     names = sorted(path.name for path in (source / SPLITS[0]).iterdir() if path.is_dir())
     if len(names) != definition.classes:
         raise SuiteError(
-            f"{source / SPLITS[0]} has {len(names)} folders; {definition.title} has"
-            f" {definition.classes} classes, one folder each."
+            f"{source / SPLITS[0]} has {len(names)} folders, but {definition.title} needs one for"
+            f" each of its {definition.classes} classes; get the folder again."
         )
     for table, splits, columns in reversed(
         tuple(zip(definition.tables, FOLDERS, COLUMNS, strict=True))
@@ -69,8 +69,8 @@ def arrange_class_folders(definition: DataSetDefinition, source: Path, target: P
         wanted -= found.keys()
     if wanted:
         raise SuiteError(
-            f"{source} lacks {len(wanted)} of the images of {definition.title}, the first is"
-            f" {min(wanted)}.jpg; get the folder again."
+            f"{source} lacks {len(wanted)} of the images of {definition.title} (the first is"
+            f" {min(wanted)}.jpg); get the folder again."
         )
 
 
@@ -78,7 +78,7 @@ def link_or_copy(source: Path, target: Path) -> None:
     """A hard link where the file system has them, else a copy; symbolic links, which may lead
     outside of the tree, are refused."""
     if source.is_symlink():
-        raise SuiteError(f"{source} is a symbolic link; the data set must contain its files.")
+        raise SuiteError(f"{source} is a symbolic link; replace the link by the file itself.")
     try:
         target.hardlink_to(source)
     except OSError:

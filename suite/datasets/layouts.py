@@ -178,8 +178,8 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
     listed = _pinned_lines(definition, directory)
     if listed is None:
         return (
-            f"{directory} has images that differ from those of {definition.title}: they were made"
-            " with another JPEG library"
+            f"{directory} has images that differ from the published ones of {definition.title},"
+            " because another JPEG library made them"
         )
     names = named_pictures(definition, directory)
     different = compare_list(listed, found, names)

@@ -223,8 +223,8 @@ def _refuse_different(definition: DataSetDefinition, directory: Path) -> None:
     the open division."""
     if different := find_data_set(definition.name, directory).contents.different:
         raise SuiteError(
-            f"{different}. Get or make them again; the open division can train on them as they"
-            " are (--data DIR)."
+            f"{different}. Get or make the images again; the open division can train on these as"
+            " they are (--data DIR)."
         )
 
 
@@ -257,7 +257,7 @@ def _take_right(
             _unpack(path, target, file.size_bytes)
             return _refuse_other(definition, target, file, path)
         except SuiteError as error:
-            below = f" It is in a folder below {source}: give the right folder with --from."
+            below = f" This file is in a folder below {source}: give the right folder with --from."
             is_asked = path.parent in (source, (source / file.name).parent)
             wrong = wrong or SuiteError(f"{error}{below * (not is_asked)}")
     assert wrong is not None
@@ -318,7 +318,7 @@ def _refuse_other(definition: DataSetDefinition, path: Path, file: DataFile, sou
         raise SuiteError(
             f"{problem.replace(str(path), str(source))} (decompressed content); this is not"
             f" {definition.title}, or it is damaged: get the file again."
-            + (" The open division can train on it as it is (--data DIR)." * can_train)
+            + (" The open division can train on the file as it is (--data DIR)." * can_train)
         )
 
 
@@ -378,8 +378,8 @@ def _unpack_archive(path: Path, folder: Path, files: Sequence[DataFile]) -> None
                 )
                 if stream is None:
                     raise SuiteError(
-                        f"{path} contains {file.name} with {member.size} bytes, expected a file of"
-                        f" {file.size_bytes}; get the archive again."
+                        f"{path} contains {file.name} with {member.size} bytes, expected a plain"
+                        f" file of {file.size_bytes} bytes; get the archive again."
                     )
                 target = folder / file.name
                 target.parent.mkdir(parents=True, exist_ok=True)

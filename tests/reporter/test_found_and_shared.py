@@ -350,7 +350,7 @@ def test_without_a_price_of_every_part_there_is_no_cost(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("2000", "-1"), "price of 0 or more"),
+        (("2000", "-1"), "price of at least 0"),
         (('"USD"', '"$"'), "a currency such as USD"),
         (("2024-01-02", "soon"), "a date such as"),
         (('"A shop"', '""'), "said_by and source"),

@@ -124,7 +124,7 @@ def test_only_what_is_normalised_can_be_synchronised(
             api.Precision.TF32,
             r"computes in float32, not in tf32; choose another --precision or --framework",
         ),
-        ("pytorch", api.Precision.TF32, "No processor computes in TF32; use --accelerator cuda"),
+        ("pytorch", api.Precision.TF32, "No CPU computes in TF32; use --accelerator cuda"),
         ("pytorch_bf16", api.Precision.FLOAT32, "computes in bf16-mixed, not in float32"),
     ],
 )

@@ -111,7 +111,7 @@ def test_nodes_read_back_in_the_hostfile_s_order_and_a_host_is_there_once(tmp_pa
         (NodeRecord("b", "pk", (3,), None, None, None, None, ()), "names a host twice"),
         (
             NodeRecord("d", "pk", (3,), None, {"interface": 7}, None, None, ()),
-            "invalid interface name",
+            "names a network interface by something other than text",
         ),
         (NodeRecord("d", "pk", (), None, None, None, None, ()), node_records.NODES),
     ):

@@ -113,14 +113,14 @@ def test_a_system_costs_the_newest_quote_of_each_part_of_its_configuration() -> 
 @pytest.mark.parametrize(
     ("field", "value", "problem"),
     [
-        ("price", -0.01, "a price of 0 or more"),
-        ("price", float("nan"), "a price of 0 or more"),
-        ("price", float("inf"), "a price of 0 or more"),
+        ("price", -0.01, "a price of at least 0"),
+        ("price", float("nan"), "a price of at least 0"),
+        ("price", float("inf"), "a price of at least 0"),
         ("date", "2024-5-31", "a date"),
         ("date", "2024-05-31T00:00", "a date"),
         ("currency", "eur", "a currency"),
-        ("said_by", "", "who said it"),
-        ("source", "", "who said it"),
+        ("said_by", "", "who stated the price"),
+        ("source", "", "who stated the price"),
     ],
 )
 def test_what_is_no_quote_is_refused(field: str, value: object, problem: str) -> None:

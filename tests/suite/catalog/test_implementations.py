@@ -43,7 +43,7 @@ def test_commands_are_started_in_the_folder(tmp_path: Path) -> None:
     ("text", "words"),
     [
         (MANIFEST.replace("theirs", "pytorch"), "name of a reference implementation"),
-        (MANIFEST.replace('"theirs"', '"../theirs"'), "names folders"),
+        (MANIFEST.replace('"theirs"', '"../theirs"'), "folders are named after it"),
         (MANIFEST.replace("train =", "trains ="), "did you mean 'train'"),
         ('name = "theirs"\ntitle = "Theirs"\n', "names its command"),
         (MANIFEST + 'module = "theirs"\n', "must not set module, outside or version"),
@@ -52,8 +52,14 @@ def test_commands_are_started_in_the_folder(tmp_path: Path) -> None:
         (MANIFEST.replace("Theirs", "x" * 81), "title is refused: .* more than 80"),
         (MANIFEST.replace("Theirs", "a\\nb"), "title is refused: it has line breaks"),
         (MANIFEST.replace("Theirs", "a \\u202e b"), "invisible characters"),
-        (MANIFEST + 'build = ["sh", "../train.sh"]\n', "'../train.sh' is above the folder"),
-        (MANIFEST + 'build = ["sh", ".train.sh"]\n', "'.train.sh' is above the folder or hidden"),
+        (
+            MANIFEST + 'build = ["sh", "../train.sh"]\n',
+            "'../train.sh' is hidden or above the implementation's folder",
+        ),
+        (
+            MANIFEST + 'build = ["sh", ".train.sh"]\n',
+            "'.train.sh' is hidden or above the implementation's folder or hidden",
+        ),
     ],
 )
 def test_a_manifest_that_cannot_be_used(text: str, words: str, tmp_path: Path) -> None:

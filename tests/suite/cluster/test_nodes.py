@@ -49,13 +49,13 @@ def agent(folder: Path, script: str) -> Path:
         ),
         (
             "exit 0",
-            "could not report its facts: exit code 0, and no output",
-            "pi2.invalid hostname` prints its name",
+            "could not describe itself: exit code 0, and no output",
+            "pi2.invalid hostname` prints the host's name",
         ),
         (
             "echo hello",
-            "could not report its facts: hello",
-            "pi2.invalid hostname` prints its name",
+            "could not describe itself: hello",
+            "pi2.invalid hostname` prints the host's name",
         ),
     ],
 )

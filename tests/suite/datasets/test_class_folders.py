@@ -130,7 +130,9 @@ def test_a_missing_class_is_said(
 ) -> None:
     shutil.rmtree(published / "train" / "cap")
     (tmp_path / "again").mkdir()
-    with pytest.raises(SuiteError, match=r"has 2 folders; .* has 3 classes, one folder each"):
+    with pytest.raises(
+        SuiteError, match=r"has 2 folders, but .* needs one for each of its 3 classes"
+    ):
         arrange_class_folders(definition, published, tmp_path / "again")
 
 
