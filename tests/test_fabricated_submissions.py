@@ -58,7 +58,7 @@ REPLACED = (
     "runs that were handed in again, or left out of the submission, after a reviewer drew epochs"
 )
 NOBODY_SAW = "runs whose times are not confirmed by a listed witness of another organization"
-STRANGER = "has no lower-case name with its key"
+STRANGER = "has the key that made this signature"
 
 
 @dataclass(frozen=True)
@@ -450,12 +450,12 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "a name with a Cyrillic letter": (
         lambda place: place.declare(organization="\u0430cme"),
         None,
-        "must be lower-case letters",
+        "must be at most 60 lower-case letters",
     ),
     "a name with a space behind it": (
         lambda place: place.declare(organization="acme "),
         None,
-        "must be lower-case letters",
+        "must be at most 60 lower-case letters",
     ),
 }
 

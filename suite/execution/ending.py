@@ -110,7 +110,7 @@ def describe_failure(
     if host and monitor.host_of(exited.rank) == host and number in (None, signal.SIGKILL):
         return (
             f"{exited} ended when {host} closed its SSH connection: {host} was switched off or"
-            f" restarted, or its processes were ended; `uptime` on {host} shows when it started"
+            f" restarted, or its processes were ended; `uptime` on {host} shows when {host} started"
         )
     return _exited(exited, number, report, kills)
 
@@ -122,7 +122,7 @@ def _never_started(missing: str, report: ExitReport, remote: RemoteRecorders) ->
     if unreached is not None:
         host, said = unreached
         return (
-            f"the host {host} could not be reached ({said}); correct the hostfile, or see `suite"
+            f"the host {host} could not be reached ({said}); correct the hostfile, or run `suite"
             " cluster doctor`"
         )
     return (

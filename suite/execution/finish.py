@@ -36,8 +36,8 @@ NOT_RECORDED = (
 )
 REASONS = {"finished": "closing the bundle was interrupted", "failed": "the run failed"}
 NO_METER_RECORD = (
-    "this meter's record was lost with the run's process; its readings were counted in the table of"
-    " readings"
+    "the run's process ended before it wrote this meter's record; the number of readings"
+    " is the number of rows in the table of readings"
 )
 
 
@@ -105,12 +105,14 @@ def _ask_witness_again(path: Path) -> str:
     if [f"{digest}  {name}" for name, digest in file_digests(path).items()] != Bundle(
         path
     ).manifest():
-        return "its files differ from its manifest, so its witness was not asked to stamp them"
+        return (
+            "the run's files differ from its manifest, so the witness was not asked to stamp them"
+        )
     record = ask_files_stamp(path, ())
     if record is None or record.files_stamp is None:
         return ""
     if not has_files_stamp(record):
-        return f"its witness did not stamp its files ({record.files_stamp.reason})"
+        return f"the witness did not stamp the run's files ({record.files_stamp.reason})"
     with disk_errors(path, f"Free some space, then: {COMMAND} {path}"), RunLock(path):
         (path / MANIFEST).unlink()  # until it is sealed again, `suite finish` closes it
         again = replace(record, asked_again=before.files_stamp.reason)
@@ -118,7 +120,7 @@ def _ask_witness_again(path: Path) -> str:
         write_manifest(path)
         remove_leftovers(path)
     forget_witness(path)
-    return "its witness has stamped its files now"
+    return "the witness has now stamped the run's files"
 
 
 def _ended(bundle: Bundle) -> RunRecord:
@@ -174,7 +176,7 @@ def _counted_meters(bundle: Bundle) -> tuple[Mapping[str, Any], ...]:
             NO_METER_RECORD,
             readings=len(channels),
             failures=1,
-            last_error="it was killed with the run",
+            last_error="the recorder was killed with the run",
         )
     )
     return tuple(asdict(each) for each in records)

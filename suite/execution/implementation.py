@@ -169,6 +169,7 @@ def _wait_for_steps(process: "subprocess.Popen[bytes]", folder: Path) -> None:
         if process.poll() is not None or time.monotonic() > until_s:
             said = last_line("\n".join(output_lines(folder / layout.OUTPUT)))
             raise SuiteError(
-                f"A training beside the run makes no steps: {said}", "choose fewer neighbours"
+                f"A neighbour, which trains at the same time as the run, makes no steps: {said}",
+                "choose fewer neighbours",
             )
         time.sleep(POLL_S)

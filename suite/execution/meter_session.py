@@ -47,7 +47,7 @@ class MeterSession:
 
     meter: Meter
     availability: MeterAvailability = field(
-        default_factory=lambda: MeterAvailability(False, "the recorder never opened it")
+        default_factory=lambda: MeterAvailability(False, "the recorder never opened this meter")
     )
     is_open: bool = False
     opened_ns: int | None = None

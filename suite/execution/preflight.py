@@ -34,8 +34,9 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     # rank 0 writes the run directory on the first host; the harness reads it during the run
     if hosts and not is_this_machine(hosts[0]):
         raise SuiteError(
-            f"The hostfile's first host, {hosts[0]}, is not this machine, where the run directory"
-            f" is kept; write this machine's name first, or start the run on {hosts[0]}."
+            f"The hostfile's first host is {hosts[0]}; it must be this machine, because the first"
+            " host writes the run directory. Write this machine's name first, or start the run on"
+            f" {hosts[0]}."
         )
     if request.training.accelerator == Accelerator.CUDA.value and not any(
         (system_root / path).exists() for path in GPU_FILES
@@ -95,18 +96,19 @@ def refuse_spill_folder(planned: Recomputation | None) -> None:
     folder, without = Path(planned.spill_folder), planned.instead_of_spilling
     if not folder.is_dir():
         raise SuiteError(
-            f"There is no folder {folder} for activations; make it, name another one with --spill,"
-            f" or {without}."
+            f"There is no folder {folder} for activations; create it, name another folder with"
+            f" --spill, or {without}."
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise SuiteError(
-            f"The folder {folder} cannot be written; name another one with --spill, or {without}."
+            f"The folder {folder} cannot be written; name another folder with --spill, or"
+            f" {without}."
         )
     mount = mount_of(folder.resolve())
     if mount is not None and mount.file_system in IN_MEMORY:
         raise SuiteError(
-            f"{folder} is in memory ({mount.file_system}); name a folder on storage with --spill,"
-            f" or {without}."
+            f"The folder {folder} is in memory ({mount.file_system}); name a folder on a disk with"
+            f" --spill, or {without}."
         )
     free = shutil.disk_usage(folder).free
     if free < planned.planned_spill_bytes:

@@ -149,8 +149,8 @@ class Recorder:
             self._thread.join(self._stop_timeout_s)
             if self._thread.is_alive() and (blocked := self._active) is not None:
                 blocked.count_failure(
-                    f"did not return within {self._stop_timeout_s:g} s after the end of the run;"
-                    " its thread was abandoned"
+                    f"its last call did not return within {self._stop_timeout_s:g} s after the"
+                    " end of the run, so its thread was abandoned"
                 )
         self._file.close()
         stopped_ns = self._clock.now_ns()

@@ -199,9 +199,9 @@ class RemoteRecorder:
         if self._last_error_line:
             return self._last_error_line[:300]
         if code < 0:
-            return f"its SSH session was ended by {signal_name(-code)}"
+            return f"the SSH session was ended by {signal_name(-code)}"
         return (
-            "a signal ended it, or its SSH connection was lost"
+            "a signal ended its recorder, or the SSH connection was lost"
             if code == SSH_ENDED
             else f"its recorder ended with exit code {code}"
         )

@@ -77,14 +77,14 @@ class RemoteRecorders:
             )
             self._recorders[place] = recorder
             if is_this_machine(host):
-                recorder.fail("it is the first host's machine, under another name")
+                recorder.fail("this host is the first host's machine, under another name")
         self._wait_for(
             "machine", START_TIMEOUT_S, f"its recorder did not answer within {START_TIMEOUT_S:g} s"
         )
         self._wait_for(
             "page_cache",
             self._settings["baseload_s"] + PAGE_CACHE_TIMEOUT_S,
-            f"its page cache was not ready within {PAGE_CACHE_TIMEOUT_S:g} s",
+            f"its page cache was not emptied or filled within {PAGE_CACHE_TIMEOUT_S:g} s",
         )
         caches = (each.facts.get("page_cache") or {} for each in self._recorders.values())
         are_cold = [cache.get("is_cold") for cache in caches]

@@ -77,8 +77,8 @@ def resolve_options(
     if different is not None and options.division is Division.CLOSED:
         raise SuiteError(
             f"{different}: this is not the published {prepared.definition.title}, which closed"
-            " runs must train on; prepare it again with"
-            f" {how_to_prepare(prepared.definition)}, or run it in the open division."
+            f" runs must train on; prepare it again with {how_to_prepare(prepared.definition)}, or"
+            " train in the open division."
         )
     device = resolve_device(options.device)
     run_id = new_run_id(workload.name, framework.name)
@@ -235,7 +235,7 @@ def requested_part(part: str | None, workload: Workload) -> contract.Trains | No
             f"The workload {workload.name!r} has no part {part!r} to train",
             f"{nearest(part, others)}choose {', '.join(others)}"
             if others
-            else "leave --trains out: it trains the whole model",
+            else "leave --trains out: this workload trains the whole model",
         )
     return own._replace(parameters=others[part])
 
@@ -300,15 +300,15 @@ def _timing(options: RunOptions, framework: Framework, accelerator: str) -> str:
     if options.timing in possible:
         return options.timing.value
     if waits_in_steps:
-        why = "several ranks and --memory-budget wait in every step"
+        why = "with several ranks or --memory-budget the program waits in every step"
     elif accelerator == CPU and framework.asynchronous_on:
         why = (
-            f"{framework.title} on a CPU has nothing to wait for, so both timings are the same and"
-            " are called synchronised"
+            f"on a CPU, {framework.title} has no device to wait for, so both timings are the same,"
+            " and the suite calls them synchronised"
         )
     else:
         why = f"{framework.title} waits for the device in every step"
-    raise SuiteError(f"--timing asynchronous is not possible: {why}; leave it out.")
+    raise SuiteError(f"--timing asynchronous is not possible: {why}; leave --timing out.")
 
 
 def _workers(options: RunOptions, accelerator: Accelerator) -> int:

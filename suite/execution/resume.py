@@ -39,8 +39,8 @@ MAY_DIFFER = (
 computed but rounding."""
 OF_SEVERAL_RANKS = ("parallel.normalisation", "parallel.wire")
 """Values that one rank does not have."""
-GO_BACK = "remove the file to continue from the epoch before"
-BEGIN_ANEW = "no state of an earlier epoch was kept: run it again without --resume"
+GO_BACK = "remove this file to continue from the state of the epoch before"
+BEGIN_ANEW = "run again without --resume: no state of an earlier epoch was kept"
 DEFAULTS = {
     **Request._field_defaults,
     **{f"parallel.{name}": value for name, value in Parallel._field_defaults.items()},
@@ -150,7 +150,8 @@ def _resumption(record: RunRecord, log: Log, epoch: int, state: Mapping[str, str
         )
     parallel = record.request["parallel"]
     reason = (
-        record.message or "its harness ended without giving a reason (killed, or a power failure)"
+        record.message
+        or "its harness ended without giving a reason (it was killed, or the power failed)"
     )
     boot = start.metadata.get("boot")
     began = (int(start.time_ms), start.mono_ns, boot if isinstance(boot, str) else None)

@@ -94,4 +94,7 @@ def _close(path: Path, record: RunRecord, lock: RunLock, interrupt: HeldBack) ->
                 f"the run finished, but its bundle is not closed; `{command}` closes it"
             ) from None
     if interrupt.happened:
-        raise InterruptedAfterEnd(f"the run had finished, and its bundle is closed in {path}")
+        raise InterruptedAfterEnd(
+            f"the run had already finished when it was interrupted, and its bundle in {path} is"
+            " closed"
+        )

@@ -95,8 +95,8 @@ def make(task: BoardTask) -> Path | None:
     )
     if not chosen.runs:
         raise SuiteError(
-            f"The board's plan has no run {task.folder!r}: it has another version of the suite;"
-            " install the same one on all boards."
+            f"The board's plan has no run {task.folder!r}: the board has another version of the"
+            " suite; install the same version on all boards."
         )
     with _alone():
         requests = validated_requests(chosen, task.place)

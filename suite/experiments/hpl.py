@@ -25,8 +25,8 @@ def plan_problem(ranks: int, available_bytes: int, size: int | None = None) -> P
     order = max_order if size is None else size // BLOCK * BLOCK
     if order < MIN_ORDER:
         raise SuiteError(
-            f"LINPACK needs a matrix of order {MIN_ORDER} or more, here it would be {order}: free"
-            " memory, or choose a larger --size."
+            f"LINPACK needs a matrix of at least order {MIN_ORDER}, but here the order would be"
+            f" {order}: free memory, or choose a larger --size."
         )
     if order > max_order:
         raise SuiteError(

@@ -171,7 +171,7 @@ def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> L
             None,
             None,
             describe_totals(chosen),
-            energy.reason or "no energy was measured while the system was solved",
+            energy.reason or "no energy was measured while LINPACK solved its equations",
         )
     interval_j = energy.interval_j or (None, None)
     return LinpackPower(

@@ -45,7 +45,10 @@ OWN_HPCC = "hpl/hpcc"
 """Below the suite's home: hpcc with HPL and STREAM alone, which tools/build_hpl.py builds."""
 LOAD_S, MAX_FOREIGN_SHARE = 2.0, 0.05
 ANSWER_TIMEOUT_S = 30.0
-SEVERAL = "several block sizes and process grids were tried one after the other"
+SEVERAL = (
+    "several block sizes and process grids were tried one after the other, and the energy"
+    " of the best one alone was not measured"
+)
 
 
 @dataclass(frozen=True)
@@ -145,15 +148,15 @@ def _available_there(host: str, agent: str | None) -> int:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SuiteError(
-            f"The memory of {host} could not be read ({error}); `suite cluster doctor` says what it"
-            " lacks."
+            f"The memory of {host} could not be read ({error}); `suite cluster doctor` says what"
+            f" {host} lacks."
         ) from error
     found = re.search(r"^MemAvailable:\s*(\d+)", answer.stdout, re.MULTILINE)
     if found is None:
         said = (answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"])[-1][:200]
         raise SuiteError(
-            f"The memory of {host} could not be read ({said}); `suite cluster doctor` says what it"
-            " lacks."
+            f"The memory of {host} could not be read ({said}); `suite cluster doctor` says what"
+            f" {host} lacks."
         )
     return int(found[1]) * 1024
 
@@ -172,7 +175,7 @@ def _measured_load(allow_busy: bool) -> MachineLoad:
         raise SuiteError(
             f"This machine is busy: other programs use {load.foreign:.2f} and the hypervisor"
             f" {load.stolen:.2f} of {load.cores} cores ({busiest}), so LINPACK's rate would be too"
-            " low. End them, or record it with --allow-busy."
+            " low. End the other programs, or run LINPACK nevertheless with --allow-busy."
         )
     return load
 
@@ -181,8 +184,8 @@ def _refuse_busy(load: OtherLoad, allow_busy: bool, directory: Path) -> None:
     if not allow_busy and load.during > MAX_FOREIGN_SHARE * load.cores:
         raise SuiteError(
             f"Other programs used {load.during:.2f} of {load.cores} cores while LINPACK ran, so"
-            f" nothing was sealed in {directory}: end them and run it again, or record it with"
-            " --allow-busy."
+            f" nothing was sealed in {directory}: end these programs and run LINPACK again, or run"
+            " it with --allow-busy."
         )
 
 
@@ -419,13 +422,13 @@ def refuse_slow(blas: str | None) -> str:
     """The BLAS itself. Raises SuiteError for the reference BLAS, and where the BLAS is unknown."""
     if blas is None:
         raise SuiteError(
-            "LINPACK's BLAS could not be identified, so its rate means little; install OpenBLAS:"
-            f" {INSTALL}."
+            "LINPACK's BLAS could not be identified, so LINPACK's rate would mean little; install"
+            f" OpenBLAS: {INSTALL}."
         )
     if not is_fast(blas):
         raise SuiteError(
-            f"LINPACK uses the reference BLAS ({blas}), many times slower than this machine;"
-            f" install OpenBLAS: {INSTALL}."
+            f"LINPACK uses the reference BLAS ({blas}), which is many times slower than this"
+            f" machine can compute; install OpenBLAS: {INSTALL}."
         )
     return blas
 

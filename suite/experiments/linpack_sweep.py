@@ -70,7 +70,8 @@ def run_linpack_study(sweep: LinpackSweep, directory: Path, say: Say) -> Linpack
         best = _kept_or_made(
             directory / folder_name(nodes, 0),
             whole,
-            f"{counted(nodes, 'node')}: block sizes and grids, order {tuning}",
+            f"{counted(nodes, 'node')}: trying block sizes and process grids, matrix order"
+            f" {tuning}",
             say,
         ).solution.problem
         one = replace(

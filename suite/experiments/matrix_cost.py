@@ -55,8 +55,8 @@ def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEs
             len(requests),
             None,
             None,
-            "some of them have no finished run with the same workload, data, framework, batch size,"
-            " accelerator and precision in or beside the folder",
+            "for some of them there is no finished run with the same workload, data, framework,"
+            " batch size, accelerator and precision in the output folder or beside it",
         )
     known = [cost for cost in costs if cost is not None]
     powers = [power for _, power in known]
@@ -65,7 +65,8 @@ def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEs
         len(requests),
         sum(time_s for time_s, _ in known),
         energy_j,
-        f"from the steps and evaluations of {counted(len(paces), 'finished run')}; without cooling",
+        f"from the steps and evaluations of {counted(len(paces), 'finished run')}; pauses for"
+        " cooling not included",
     )
 
 

@@ -145,8 +145,8 @@ def matrix_of_study(study: StudyDefinition) -> MatrixDefinition:
     of nodes, which has a model of its own."""
     if study.variable is Variable.NODES:
         raise SuiteError(
-            f"The study {study.name!r} has a scaling model of one variable; leave --vary out, or"
-            " vary nodes in a matrix of your own."
+            f"The study {study.name!r} has a scaling model in which only nodes vary; leave --vary"
+            " out, or vary nodes in a matrix of your own."
         )
     vary = parse_vary([f"{study.variable.value}={','.join(study.values)}"])
     fixed = Values(**given_values(study.fixed))
@@ -276,7 +276,7 @@ def _validate(definition: MatrixDefinition) -> None:
         raise SuiteError(f"The title of a matrix must have 1 to {MAX_LENGTH} characters.")
     if definition.seeds < 1 or definition.warm_up_steps < 0 or definition.cool_timeout_s <= 0:
         raise SuiteError(
-            "A matrix needs 1 seed or more, 0 warm-up steps or more, and a positive time for"
+            "A matrix needs at least 1 seed, at least 0 warm-up steps, and a positive time for"
             " cooling."
         )
     if definition.cool_to_c is not None and not 0 < definition.cool_to_c <= MAX_COOL_TO_C:

@@ -266,5 +266,5 @@ def _refuse_without_power(requests: Sequence[RunRequest]) -> None:
             known = ", ".join(sorted(power_sources(load_power_rules())))
             raise SuiteError(
                 f"No power meter is available ({known}), and the matrix needs one; `suite doctor`"
-                " says what each lacks."
+                " says what each meter lacks."
             )

@@ -156,8 +156,9 @@ def _part(request: RunRequest, path: Path) -> QuickLook:
     estimate = epoch_from_steps(bundle.steps(), whole, load_scoring())
     epochs = sum(bool(epoch.get("is_whole", True)) for epoch in bundle.json(SUMMARY)["epochs"])
     reason = (
-        f"it had time for {counted(estimate.steps, 'step')}, {counted(epochs, 'whole epoch')}; a"
-        f" projection needs {MIN_EPOCHS} whole epochs: give more time with --within"
+        f"the run had time for {counted(estimate.steps, 'step')} and"
+        f" {counted(epochs, 'whole epoch')}, but a projection needs {MIN_EPOCHS} whole epochs:"
+        " give more time with --within"
     )
     return QuickLook(
         request.workload.name,

@@ -46,18 +46,18 @@ def variants(request: RunRequest, directory: Path, epochs: int) -> dict[BatchSou
     """
     if request.training.steps is not None:
         raise SuiteError(
-            "--stall-analysis compares whole epochs; leave --steps out (--epochs 3 is the shortest"
-            " with a spread)."
+            "--stall-analysis compares whole epochs; leave --steps out (a spread needs at least"
+            " --epochs 3)."
         )
     if request.nonce is not None:
         raise SuiteError(
-            "--stall-analysis makes several runs, and a nonce is for the seed of one; leave --nonce"
-            " out."
+            "--stall-analysis makes several runs, and a nonce sets the seed of a single run;"
+            " leave --nonce out."
         )
     if epochs < MIN_EPOCHS:
         raise SuiteError(
-            f"--stall-analysis keeps the first epoch apart; it needs at least --epochs {MIN_EPOCHS}"
-            " (3 for a spread)."
+            "--stall-analysis keeps the first epoch apart, so it needs at least --epochs"
+            f" {MIN_EPOCHS} (a spread needs at least --epochs 3)."
         )
     return {source: _variant(request, directory, epochs, source) for source in BatchSource}
 

@@ -58,6 +58,6 @@ def plain_name(value: str, what: str) -> str:
     similar = re.sub(r"[^a-z0-9]+", "-", ascii_only).strip("-")[:60]
     hint = f"; {similar!r} would do" if is_plain_name(similar) else ""
     raise SuiteError(
-        f"{what} {value[:80]!r} must be lower-case letters, digits, '.', '-' and '_', 60 at most:"
-        f" it names a folder{hint}."
+        f"{what} {value[:80]!r} must be at most 60 lower-case letters, digits, '.', '-' and"
+        f" '_', because a folder is named after it{hint}."
     )

@@ -98,7 +98,7 @@ def verify_signature(
                 return SignatureVerdict(SignatureState.KNOWN, signer=name)
     return SignatureVerdict(
         SignatureState.UNKNOWN,
-        reason=f"{allowed_signers.name} has no lower-case name with its key",
+        reason=f"no lower-case name in {allowed_signers.name} has the key that made this signature",
     )
 
 

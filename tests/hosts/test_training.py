@@ -119,7 +119,7 @@ def test_a_run_that_does_not_begin_on_its_first_host_is_refused(
     answer = trainer.cluster.run(second, *trainer.words("fake", tmp_path / "run"))
     assert answer.returncode == 2
     assert answer.stderr.splitlines()[-1].startswith(
-        "error: The hostfile's first host, node1, is not this machine"
+        "error: The hostfile's first host is node1; it must be this machine"
     )
     assert not (tmp_path / "run").exists()
 

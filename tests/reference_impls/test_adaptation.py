@@ -149,7 +149,7 @@ def test_the_accuracy_lost_is_that_before_less_that_after(
 def test_a_part_that_the_workload_does_not_name_is_refused_with_those_that_it_does() -> None:
     with pytest.raises(SuiteError, match=r"'head'\? choose head, head-and-biases,"):
         requested_part("heads", load_workload("lenet-adapt"))
-    with pytest.raises(SuiteError, match="it trains the whole model"):
+    with pytest.raises(SuiteError, match="this workload trains the whole model"):
         requested_part("head", load_workload("lenet"))
 
 

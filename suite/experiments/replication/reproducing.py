@@ -106,7 +106,7 @@ def _request(original: Original, request: RunRequest) -> RunRequest:
         name = different[0]
         raise SuiteError(
             f"{original.bundle.path} cannot be repeated here with its own settings: {name} was"
-            f" {wanted.get(name)!r} and would be {found.get(name)!r}"
+            f" {wanted.get(name)!r} and would be {found.get(name)!r} here"
             + (f" (also different: {', '.join(different[1:])})." if different[1:] else ".")
         )
     if request.framework.outside is not None:
@@ -135,8 +135,8 @@ def reproduce(
     directory, ours = planned.directory, planned.organization
     if ours in {original.request.organization for original in planned.originals}:
         report(
-            f"The original runs and these are both of {ours!r}: a replication counts only from"
-            " another organization (--org)."
+            f"{ours!r} made the original runs, too: a replication counts only if another"
+            " organization makes it (--org)."
         )
     find_environment(planned.requests[0].framework)
     labels = [f"seed {request.training.seed}" for request in planned.requests]

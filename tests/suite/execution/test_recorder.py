@@ -251,7 +251,10 @@ def test_a_recorder_that_was_never_started_still_has_a_record_of_each_meter(
     tmp_path: Path, clock: Any
 ) -> None:
     records = Recorder([ScriptedMeter("idle", clock(1))], tmp_path).stop()
-    assert (records[0].available, records[0].reason) == (False, "the recorder never opened it")
+    assert (records[0].available, records[0].reason) == (
+        False,
+        "the recorder never opened this meter",
+    )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -145,7 +145,7 @@ def test_a_machine_with_two_names_is_not_measured_twice(
         ("exit 71", "no suite in"),
         ("exit 72", "no interpreter"),
         ("exit 3", "exit code 3"),
-        ("exit 255", "a signal ended it, or its SSH connection was lost"),
+        ("exit 255", "a signal ended its recorder, or the SSH connection was lost"),
         (
             (
                 'shift; exec sh -c "PYTHONPATH=/nowhere; cd /; exec /usr/bin/env python3 -m'
@@ -213,7 +213,7 @@ def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(
     for recorder in nodes._recorders.values():
         recorder._process.kill()
     tick_until(nodes, {}, lambda: nodes.records({})[1].problem)
-    assert "its SSH session was ended by signal 9 (SIGKILL)" in str(nodes.records({})[1].problem)
+    assert "the SSH session was ended by signal 9 (SIGKILL)" in str(nodes.records({})[1].problem)
     assert len(Bundle(tmp_path).channels(1)) > 2
 
 
@@ -237,7 +237,7 @@ def test_a_recorder_that_is_lost_while_it_records_is_started_again(
     before = len(table.read_text().splitlines())
     (notice,) = nodes.take_notices()
     assert (
-        "192.0.2.7 was lost (its SSH session was ended by signal 9 (SIGKILL)); it was started again"
+        "192.0.2.7 was lost (the SSH session was ended by signal 9 (SIGKILL)); it was started again"
         in notice
     )
     assert nodes.take_notices() == []
@@ -246,7 +246,7 @@ def test_a_recorder_that_is_lost_while_it_records_is_started_again(
     nodes.stop()
     record = nodes.records({})[1]
     assert (
-        "was lost during the run (its SSH session was ended by signal 9 (SIGKILL)) and started"
+        "was lost during the run (the SSH session was ended by signal 9 (SIGKILL)) and started"
         " again" in str(record.problem)
     )
     assert record.node == "node0" and record.meters

@@ -149,7 +149,7 @@ def test_a_data_set_brings_its_model_target_and_epochs(tmp_path: Path) -> None:
     ("changes", "words"),
     [
         ({}, r"waits for the device in every step"),
-        ({"asynchronous_on": ("cuda",)}, "on a CPU has nothing to wait for"),
+        ({"asynchronous_on": ("cuda",)}, "has no device to wait for"),
     ],
 )
 def test_asynchronous_timing_is_refused_with_the_reason(

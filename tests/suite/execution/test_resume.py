@@ -179,9 +179,7 @@ def test_where_the_only_state_is_spoiled_the_run_is_made_anew(
     command = f"run {OPTIONS} --baseload 0 --output {tmp_path}/again"
     answer = suite.refused(f"{command} --resume {copy}")
     assert answer.stderr.count("\n") == 1
-    assert (
-        "; no state of an earlier epoch was kept: run it again without --resume." in answer.stderr
-    )
+    assert "; run again without --resume: no state of an earlier epoch was kept." in answer.stderr
     suite.done(command)
 
 

@@ -180,7 +180,10 @@ def test_a_stamp_that_the_closing_did_not_get_is_got_by_finish_and_the_record_sa
     assert (unstamped / "MANIFEST.sha256").read_bytes() == before
     server = at_the_same_address(lab)
     finished = finish(unstamped)
-    assert (finished.was_closed, finished.reason) == (True, "its witness has stamped its files now")
+    assert (finished.was_closed, finished.reason) == (
+        True,
+        "the witness has now stamped the run's files",
+    )
     assert record_of(unstamped).asked_again == "gone"
     verdict = check_bundle(unstamped)
     assert witness_rules(verdict) == set() and verdict.witnessed_by == "lab"
@@ -192,7 +195,7 @@ def test_a_stamp_that_the_closing_did_not_get_is_got_by_finish_and_the_record_sa
 @pytest.mark.usefixtures("_known")
 def test_a_late_stamp_leaves_the_run_without_the_witnesss_name(unstamped: Path, lab: Lab) -> None:
     lab.time_s = time.time() + 3600
-    assert finish(unstamped).reason == "its witness has stamped its files now"
+    assert finish(unstamped).reason == "the witness has now stamped the run's files"
     verdict = check_bundle(unstamped)
     assert witness_rules(verdict) == {"witness-known"} and verdict.witnessed_by is None
 

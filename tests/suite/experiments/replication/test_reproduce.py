@@ -95,7 +95,7 @@ def test_a_bundle_that_was_changed_is_refused(suite: Run, original: Path, tmp_pa
     ("options", "sentence"),
     [
         ("--runs 2", "--runs must be from 3 to 100, not 2."),
-        ("--org 'Lab & Co'", "--org 'Lab & Co' must be lower-case letters"),
+        ("--org 'Lab & Co'", "--org 'Lab & Co' must be at most 60 lower-case letters"),
         ("--implementation .", "which is in the checkout; leave --implementation out"),
         ("--org lab --sign /none", "There is no SSH key /none"),
         ("--sign /none", "--sign signs for an organization; name yours with --org"),
@@ -193,4 +193,7 @@ def test_a_replication_by_the_runs_own_organization_is_told_before_its_hours(
         )
         with pytest.raises(ZeroDivisionError):
             reproducing.reproduce(planned, report=told.append)
-    assert len(told) == 1 and "both of 'acme': a replication counts only from another" in told[0]
+    assert (
+        len(told) == 1
+        and "'acme' made the original runs, too: a replication counts only if another" in told[0]
+    )
