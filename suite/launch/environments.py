@@ -98,7 +98,8 @@ def create_environment(
     vendors = vendor_environment(framework) if python is None else None
     if vendors is not None:
         report(
-            f"{vendors.interpreter} has a {framework.title} for this GPU, so nothing is installed"
+            f"{vendors.interpreter} already has a build of {framework.title} for this GPU, so"
+            " nothing is installed"
         )
         return _recorded(vendors, place)
     chosen = plan_environment(framework, python)
@@ -108,7 +109,7 @@ def create_environment(
     if chosen.lock is not None and free < chosen.lock.disk_bytes:
         raise SuiteError(
             f"{framework.title} needs {chosen.lock.disk_bytes / 1e6:.0f} MB in {place.parent},"
-            f" which has {free / 1e6:.0f} MB left; free some, or choose another folder with"
+            f" which has {free / 1e6:.0f} MB left; free some space, or choose another folder with"
             " SUITE_HOME."
         )
     shutil.rmtree(place, ignore_errors=True)

@@ -46,7 +46,7 @@ def refuse_isolation(kind: Isolation | None, ranks: int = 1) -> None:
     if ranks > 1:
         raise SuiteError(
             f"--isolation {kind.value} is for one rank: {ranks} ranks talk over the machine's"
-            " network; leave it out, or use one rank."
+            " network; leave --isolation out, or use one rank."
         )
     if kind is Isolation.PODMAN:
         refuse_podman()
@@ -106,6 +106,7 @@ def _docker() -> str:
         else "starts containers by its daemon, outside the harness's process tree"
     )
     return (
-        f"docker {where}, and meters would not find the training in it; use --isolation podman,"
-        " which runs the same image, or --isolation namespace, which needs no engine."
+        f"docker {where}, and meters would not find a training in its containers; use"
+        " --isolation podman, which runs the same image, or --isolation namespace, which needs"
+        " no engine."
     )

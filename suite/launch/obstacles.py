@@ -15,8 +15,9 @@ FIRST_WITH_PIP = 38
 """The release of Jetson Linux (JetPack 7) from which on PyPI's builds for CUDA 13 use the GPU."""
 SYSTEM_PYTHON = "usr/bin/python3"
 WHERE_OLD_PYTHONS_ARE = (
-    "Debian 12 and Raspberry Pi OS 12 have Python 3.11; elsewhere `pip install uv`, `uv python"
-    " install {version}`, and PATH is what `uv python find {version}` prints"
+    "Debian 12 and Raspberry Pi OS 12 have Python 3.11; elsewhere run `pip install uv`"
+    " and `uv python install {version}`, and give as PATH what `uv python find {version}`"
+    " prints"
 )
 
 
@@ -57,9 +58,9 @@ def refuse_jetson(framework: Framework, release: int | None) -> None:
     if has_cuda and release is not None and release < FIRST_WITH_PIP:
         raise SuiteError(
             f"pip's {framework.title} cannot use the GPU of this Jetson (Jetson Linux {release}),"
-            f" and /{SYSTEM_PYTHON} has no build that can; install NVIDIA's there"
-            " (docs/environments.md) and type the same command again, or name the interpreter that"
-            f" has it: `suite env create {framework.argument} --interpreter PATH`."
+            f" and /{SYSTEM_PYTHON} has no build that can; install NVIDIA's build there"
+            " (docs/environments.md) and type the same command again, or name an interpreter that"
+            f" has such a build: `suite env create {framework.argument} --interpreter PATH`."
         )
 
 

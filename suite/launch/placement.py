@@ -114,8 +114,8 @@ def _host(words: Sequence[str], where: str) -> str:
     user, _, host = name.rpartition("@")
     if user:
         raise SuiteError(
-            f"{where}: {name[:80]!r} names a user; write {host[:80]}, and `User {user[:80]}` for it"
-            " in ~/.ssh/config."
+            f"{where}: {name[:80]!r} names a user; write {host[:80]}, and `User {user[:80]}` for"
+            " this host in ~/.ssh/config."
         )
     if not _HOST.fullmatch(name):
         raise SuiteError(
@@ -156,8 +156,8 @@ def place_ranks(
     own = next((host for host in hosts if _LOOPBACK.fullmatch(host)), None)
     if own is not None and len(hosts) > 1:
         raise SuiteError(
-            f"{named_by} names {own}, which is another machine on every host; write this machine's"
-            " name or address in the network."
+            f"{named_by} names {own}, which every host takes for itself; write the name or address"
+            " that this machine has in the network."
         )
     if nodes is not None and nodes > len(hosts):
         raise SuiteError(

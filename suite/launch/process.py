@@ -77,13 +77,15 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 GRACE_S = 5.0
 MEANINGS = {
     signal.SIGKILL: (
-        "which the kernel sends when memory is short, or else a batch system or a person"
+        "which the kernel sends when memory is short (a batch system or a person can send it, too)"
     ),
-    signal.SIGTERM: "which a batch system, a person or mpirun at its end sends",
-    signal.SIGBUS: "a full /dev/shm, or a mapped file that was cut",
+    signal.SIGTERM: "which mpirun sends when it ends (a batch system or a person can send it, too)",
+    signal.SIGBUS: "caused by a full /dev/shm or a truncated mapped file",
     signal.SIGSEGV: "an invalid memory access",
-    signal.SIGILL: "an instruction that this processor lacks: a library was built for another one",
-    signal.SIGABRT: "a library ended the program",
+    signal.SIGILL: (
+        "an instruction that this processor lacks: a library was built for another processor"
+    ),
+    signal.SIGABRT: "with which a library ended the program",
     signal.SIGFPE: "an arithmetic error",
 }
 """What commonly sends these signals. Before SIGABRT, a library writes why; what was written before

@@ -94,8 +94,8 @@ class EnvironmentRecipe:
                 f" {sizes}"
             )
         return (
-            f"{where}: there is no lock, pip chooses versions within the requirements; to download:"
-            f" {_of_other_pythons(self.framework, self.platform)}"
+            f"{where}: there is no lock file, so pip chooses versions within the requirements; to"
+            f" download: {_of_other_pythons(self.framework, self.platform)}"
         )
 
     def steps(self, folder: Path) -> list[list[str]]:

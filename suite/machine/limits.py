@@ -40,7 +40,7 @@ class Limit:
 def cpu_quota(cores: float) -> Limit:
     """CPU time of ``cores`` cores in each tenth of a second."""
     if not MIN_CORES <= cores <= MAX_CORES:
-        raise SuiteError(f"cpu_quota {cores:g}: choose {MIN_CORES:g} cores or more, such as 0.5.")
+        raise SuiteError(f"cpu_quota {cores:g}: choose at least {MIN_CORES:g} cores, such as 0.5.")
     quota_us = max(1000, round(cores * PERIOD_US))
     v1 = (("cpu.cfs_period_us", str(PERIOD_US)), ("cpu.cfs_quota_us", str(quota_us)))
     return Limit(
@@ -52,7 +52,7 @@ def memory_limit(size_mb: float) -> Limit:
     """Memory of ``size_mb`` million bytes, the pages of files that the processes read first
     included: these are what the kernel takes back."""
     if not MIN_MEMORY_MB <= size_mb <= MAX_MEMORY_MB:
-        raise SuiteError(f"memory_mb {size_mb:g}: choose {MIN_MEMORY_MB:g} million bytes or more.")
+        raise SuiteError(f"memory_mb {size_mb:g}: choose at least {MIN_MEMORY_MB:g} million bytes.")
     size_bytes = str(round(size_mb * _MB))
     return Limit(
         f"memory_mb {size_mb:g}",
@@ -94,7 +94,7 @@ def read_limit(mb_s: float, folder: Path, root: Path = Path("/")) -> Limit:
         )
         raise SuiteError(
             f"{setting}: {folder} is on {where}, which is not on a disk of this machine; put the"
-            " data on one (--data)."
+            " data on a local disk (--data)."
         )
     rate = f"{number.strip()} {round(mb_s * _MB)}"
     return Limit(
@@ -141,8 +141,8 @@ def refuse_quota(cores: float, root: Path = Path("/")) -> None:
     on_line = online_cores(root)
     if on_line is not None and cores > len(on_line):
         raise SuiteError(
-            f"cpu_quota {cores:g}: this machine has {len(on_line)} cores on line, so it limits"
-            f" nothing; name at most {len(on_line)}."
+            f"cpu_quota {cores:g} limits nothing, because this machine has {len(on_line)} cores"
+            f" online; choose at most {len(on_line)} cores."
         )
 
 
@@ -196,7 +196,7 @@ def _folder(limit: Limit, root: Path) -> Path:
         return v2
     compatible = device_tree(root, "compatible") or ""
     raise SuiteError(
-        f"{limit.setting}: the kernel offers no cgroup with the controller for it"
+        f"{limit.setting}: the kernel offers no cgroup with the controller for this limit"
         f" (/{_CGROUPS}/{limit.v1}, or {limit.v2} in /{_CGROUPS}/cgroup.controllers)."
         + (_PI_REMEDY if limit.v2 == "memory" and "raspberrypi" in compatible else "")
     )

@@ -19,7 +19,7 @@ CORES, POWER_CHANGES = "cpu_cores", "power_changes"
 REASONS = {
     "board": "neither /proc/device-tree/model nor /sys/class/dmi/id has the machine's name",
     "cpu_model": "/proc/cpuinfo has no 'model name' or 'Model' line",
-    "cpu_cores": "a recorded system does not have it",
+    "cpu_cores": "the recorded system does not state it",
     "memory_size_bytes": "/proc/meminfo has no MemTotal",
     "cpu_governor": "the kernel offers no cpufreq governor for cpu0",
     "operating_system": "/etc/os-release is missing",

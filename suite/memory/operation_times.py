@@ -27,7 +27,7 @@ def measure_times(network: Network, image: int, batch: int, folder: Path | None 
     """Measure CPU times of forward and backward runs with one thread, and keep them. Raises
     SuiteError without the environment, and for batch 0."""
     if batch < 1:
-        raise SuiteError(f"A mini-batch of {batch} trains nothing", "the smallest is 1")
+        raise SuiteError(f"A mini-batch of {batch} samples trains nothing", "the smallest is 1")
     request = {
         "model": traced_model(network),
         "image": [network.image[0], image, image],

@@ -115,7 +115,7 @@ def plan_memory(
     """The plan. Raises SuiteError, with the nearest thing that works, for batch 0, an unknown
     optimizer and a budget that nothing fits."""
     if batch < 1:
-        raise SuiteError(f"A mini-batch of {batch} trains nothing", "the smallest is 1")
+        raise SuiteError(f"A mini-batch of {batch} samples trains nothing", "the smallest is 1")
     network, image = workplace.network, workplace.image
     single = network_chain(network, image, image, 1, workplace.times)
     blocks = scale_chain(single, batch)
@@ -184,11 +184,11 @@ def _refuse(
     image = f"{workplace.image}x{workplace.image}"
     if budget_bytes < least_one:
         raise SuiteError(
-            f"{title} does not train in {write_size(budget_bytes)} with {schedules}:"
-            f" framework, weights and optimizer state take {write_size(fixed)}, and one image of"
-            f" {image} needs {write_size(least_one)} in all",
-            f"give at least {options.budget} {options.named(least_one)}, or a smaller image or"
-            " network",
+            f"{title} does not train in {write_size(budget_bytes)} with {schedules}: framework,"
+            f" weights and optimizer state alone take {write_size(fixed)}; with mini-batches of one"
+            f" image of {image} the training needs {write_size(least_one)} in all",
+            f"give at least {options.budget} {options.named(least_one)}, or choose a smaller image"
+            " or network",
         )
     batch_fits = _largest(
         lambda size: (
@@ -200,7 +200,7 @@ def _refuse(
     )
     least = fixed + least_bytes(updated_at_once(scale_chain(single, batch)), solve)
     raise SuiteError(
-        f"{title} with a mini-batch of {batch} at {image} needs at least {write_size(least)}"
-        f" with {schedules}, more than {write_size(budget_bytes)}",
+        f"{title} with mini-batches of {batch} images of {image} needs at least"
+        f" {write_size(least)} with {schedules}, which is more than {write_size(budget_bytes)}",
         f"use {options.batch} {batch_fits}, or {options.budget} {options.named(least)}",
     )

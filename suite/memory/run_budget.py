@@ -72,7 +72,7 @@ def recomputation(
         least = where.fixed_bytes + least_bytes(updated_at_once(made.blocks))
         remedy = "" if made.stored is None else ", or --spill DIR for activations on storage"
         raise SuiteError(
-            f"{network.title} with a mini-batch of {made.batch} does not fit"
+            f"{network.title} with mini-batches of {made.batch} samples does not fit"
             f" {write_size(budget_bytes)} even with recomputation",
             f"use --memory-budget {OF_RUN.named(least)} or more{remedy}",
         )
@@ -149,7 +149,7 @@ def _refuse_others(training: contract.Request, framework: Framework) -> None:
     if training.model != own:
         raise SuiteError(
             f"A memory budget is planned for the workload's model {own}, not for {training.model};"
-            " leave --data out."
+            " leave --data out to train that model."
         )
 
 
@@ -160,6 +160,6 @@ def _refuse_too_little(where: Workplace, budget_bytes: int, usable: int) -> None
         raise SuiteError(
             f"{where.network.title} does not train in {write_size(budget_bytes)}: framework, data,"
             f" weights, optimizer state and their copies after an epoch take {write_size(least)},"
-            f" and {LEFT_FREE:.0%} of a budget are left free",
+            f" and the suite leaves {LEFT_FREE:.0%} of every budget free",
             f"use --memory-budget {OF_RUN.named(least)} or more",
         )

@@ -23,7 +23,7 @@ def network_named(name: str) -> Network:
         answer = traced_rows([f"torchvision:{name}"])[f"torchvision:{name}"]
     except SuiteError as error:
         raise SuiteError(
-            f"{_unknown(name, stored)} PyTorch could not trace others: {error}"
+            f"{_unknown(name, stored)} PyTorch could not be asked for other networks: {error}"
         ) from error
     if "unknown" in answer:
         raise SuiteError(_unknown(name, [*stored, *answer["known"]]))

@@ -29,7 +29,7 @@ class HttpMeter(BackgroundMeter):
     description: str
     table: str  # the line of meters.toml that names such a plug
     # what to do about a reply "404 Not Found"
-    absent: str = "check that it is a model that measures power"
+    absent: str = "check that the device at this address is a model that measures power"
 
     _address = ""
 
@@ -62,13 +62,14 @@ class HttpMeter(BackgroundMeter):
         code = error.code if isinstance(error, urllib.error.HTTPError) else None
         if code in (401, 403):
             return (
-                "it asks for a password, which the suite does not send: switch its authentication"
-                " off for the measurement"
+                "the device asks for a password, which the suite does not send: switch its"
+                " authentication off for the measurement"
             )
         return (
             self.absent
             if code == 404
-            else "check that it is switched on, in this network, and a model that measures power"
+            else "check that the device is switched on, is in this network, and is a model that"
+            " measures power"
         )
 
     def open(self, process: MeteredProcess) -> None:

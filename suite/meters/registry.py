@@ -33,8 +33,8 @@ def meter_of(module: ModuleType) -> type[Meter]:
     meter = getattr(module, "METER", None)
     if not isinstance(meter, type):
         raise SuiteError(
-            f"{module.__file__} has no meter; end it with `METER = NAME`, the name of its meter"
-            " class (suite.meters.meter.Meter)."
+            f"{module.__file__} does not say which class is its meter; add `METER = NAME` at the"
+            " end, where NAME is that class (see suite.meters.meter.Meter)."
         )
     return cast(type[Meter], meter)
 
@@ -101,7 +101,7 @@ def refuse_absent_meters(choice: str, root: Path = Path("/")) -> None:
         if found is not None and not found.available:
             raise SuiteError(
                 f"The meter {meter.name!r} cannot be read here: {found.reason};"
-                f" {found.remedy or 'leave it out of meters'}."
+                f" {found.remedy or 'leave it out of --meters'}."
             )
 
 

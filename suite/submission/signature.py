@@ -123,7 +123,9 @@ def _differences(text: str, present: Mapping[str, str]) -> tuple[FileDifference,
         if present.get(name) != listed[name]
     ]
     found += [
-        FileDifference(name, f"only files that {LISTING} lists", "a file that it does not list")
+        FileDifference(
+            name, f"only files that {LISTING} lists", f"a file that {LISTING} does not list"
+        )
         for name in present
         if name not in listed
     ]

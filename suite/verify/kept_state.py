@@ -81,11 +81,12 @@ def draw_epoch(path: Path, value: str | None) -> Draw:
     """Draw the epoch whose state must be handed in, from the chain of the bundle at ``path`` and
     ``value``; without one, from the chain alone."""
     bundle = Bundle(path)
-    bundle.expect_sealed("the epoch is drawn after a run was finished")
+    bundle.expect_sealed("draw an epoch of a run that `suite run` finished")
     epochs, head = len(bundle.log().finished_epochs()), chain_head(path / contract.log_name(0))
     if not epochs or head is None:
         raise SuiteError(
-            f"{path} has no finished epoch, or a log without a chain; there is nothing to draw."
+            f"{path} has no finished epoch, or its log has no chain values, so no epoch can be"
+            " drawn."
         )
     return Draw(drawn_epoch(head, value or "", epochs), epochs, head, value)
 
@@ -111,8 +112,8 @@ def _verified(bundle: Bundle, request: contract.Request, handed_in: HandedIn) ->
     is_local = request.parallel.ranks > 1 and request.parallel.normalisation == contract.LOCAL
     if is_local and any(name.startswith("statistic/") for name in file):
         raise SuiteError(
-            "The state of a run on several ranks with batch normalisation cannot be replayed on one"
-            " rank, which has other statistics."
+            "The state of a run on several ranks with batch normalisation cannot be replayed on"
+            " one rank, whose statistics would differ."
         )
     for rank in range(request.parallel.ranks):
         logged = next(
@@ -139,7 +140,7 @@ def _verified(bundle: Bundle, request: contract.Request, handed_in: HandedIn) ->
     if tuple(file.progress) != (epoch, step):
         said = f"after epoch {file.progress.epoch}, step {file.progress.step}"
         raise SuiteError(
-            f"{handed_in.file} says that it was taken {said}, not after epoch {epoch}, step {step}."
+            f"{handed_in.file} says that it was saved {said}, not after epoch {epoch}, step {step}."
         )
     return KeptState(
         handed_in.file.resolve(),

@@ -197,7 +197,10 @@ class _Auditor:
         samples = samples_of(steps, window, kept.step)
         sides = [TrainedEpoch(recorded, samples, kept.correct.get(epoch))]
         if self._program is not None:
-            self._report(f"epoch {epoch} by the run's own program, from epoch {kept.epoch}'s state")
+            self._report(
+                f"training epoch {epoch} with the run's own program, from the state after epoch"
+                f" {kept.epoch}"
+            )
             try:
                 sides.append(self._program(kept.file, epoch, window))
             except SuiteError as error:  # the other replays stand
@@ -253,7 +256,7 @@ class _Auditor:
     ) -> Replayed:
         after = f", from the state after epoch {epoch}" if epoch else ""
         self._report(
-            f"up to step {request.steps} in {self._other.title}, learning rate"
+            f"training up to step {request.steps} in {self._other.title}, learning rate"
             f" {request.optimizer.base_learning_rate:g}{after}"
         )
         found = replay_steps(request, self._other, start)
@@ -273,7 +276,10 @@ def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:
         return None
     if not auditor.has_referee:
         return (
-            "no tolerance was measured for this pair of implementations, and the open division's "
-            "own arithmetic has no float64 replay"
+            "no tolerance was measured for this pair of implementations, and no float64 replay"
+            " can decide, because one of them computes with arithmetic of its own"
         )
-    return "from the first steps on, rounding alone changes this run's losses by as much"
+    return (
+        "from the first steps on, rounding alone changes this run's losses by as much as they"
+        " differ from the replay's"
+    )

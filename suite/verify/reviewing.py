@@ -139,8 +139,9 @@ def _complying(submission: Path) -> dict[str, RunFolder]:
     ]
     if broken:
         raise SuiteError(
-            f"{submission} does not comply, so nothing was drawn ({broken[0][:300]}); run `suite"
-            f" check {submission}`, and review it when it does."
+            f"{submission} does not comply, so no epoch was drawn for the review"
+            f" ({broken[0][:300]}); run `suite check {submission}`, and review the submission when"
+            " it complies."
         )
     runs = {
         folder.path.relative_to(submission).as_posix(): folder

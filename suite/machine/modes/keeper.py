@@ -271,8 +271,8 @@ def _refuse_without_rights(root: Path, journal: Journal) -> None:
         )
         raise SuiteError(
             f"Process {entries[0].owner.pid} set a power mode ({entries[0].wanted or 'several'})"
-            f" and did not restore the earlier settings ({said}). Only root may do that; type:"
-            f" {with_sudo(RESTORE)}"
+            f" and did not restore the earlier settings ({said}). Only root may restore these;"
+            f" type: {with_sudo(RESTORE)}"
         )
 
 
@@ -356,7 +356,7 @@ def _refuse_other_mode(root: Path, step: Call, offer: Offer) -> None:
         mode, status = find_mode(step.arguments[1], offer.modes), read_status(root)
         if status is None or status[0] != mode.id:
             raise SuiteError(
-                f"nvpmodel did not change to {mode.name}: it may need a restart; type `sudo"
+                f"nvpmodel did not change to {mode.name}: this mode may need a restart; type `sudo"
                 f" nvpmodel -m {mode.id}` and answer its question."
             )
 

@@ -119,13 +119,13 @@ def put_back(
     if left:
         said = "; ".join([*left[:3], *failures])
         raise SuiteError(
-            f"{counted(len(left), 'power setting')} could not be put back: {said}. Set by hand, or"
-            " restart the machine."
+            f"{counted(len(left), 'power setting')} could not be restored: {said}. Set the right"
+            " values by hand, or restart the machine."
         )
     if failures:
         raise SuiteError(
-            f"Every setting that can be read was put back, but {'; '.join(failures)}. Restart the"
-            " machine to be sure."
+            f"Every setting that can be read was restored, but {'; '.join(failures)}. Restart the"
+            " machine to be sure that the others are restored, too."
         )
 
 

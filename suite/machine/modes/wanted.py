@@ -157,8 +157,8 @@ def chosen_cores(cores: str, offer: Offer) -> tuple[int, ...]:
     left_out = [core for core in always_on if core not in chosen]
     if left_out:
         raise SuiteError(
-            f"Core {left_out[0]} cannot be taken off line (the kernel has no switch for it); it"
-            f" must be one of the --cores {cores}."
+            f"Core {left_out[0]} cannot be taken offline (the kernel has no switch for it), so"
+            f" --cores {cores} must include it."
         )
     return chosen
 
@@ -268,7 +268,7 @@ def _turbo_steps(turbo: str | None, offer: Offer) -> Iterator[Step]:
     if turbo is None:
         return
     if turbo not in ("on", "off"):
-        raise SuiteError(f"--turbo is {turbo!r}; it is on or off.")
+        raise SuiteError(f"--turbo is {turbo!r}; write on or off.")
     if offer.turbo is None:
         raise SuiteError(f"--turbo {turbo}: this machine has no switch for turbo.")
     yield Write(offer.turbo.file, offer.turbo.on if turbo == "on" else offer.turbo.off)

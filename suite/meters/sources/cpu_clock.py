@@ -29,7 +29,9 @@ class CpuClockMeter(BackgroundMeter):
             return NO_PROC
         if any((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq")):
             return MeterAvailability(
-                False, "the kernel offers the cores' clocks", "the meter cpu reads them"
+                False,
+                "not needed: the kernel reports the cores' clocks",
+                "the meter `cpu` reads these clocks",
             )
         if not can_measure():
             return MeterAvailability(
@@ -43,7 +45,7 @@ class CpuClockMeter(BackgroundMeter):
             return MeterAvailability(
                 False,
                 f"the system allows no executable memory ({error.strerror})",
-                "allow it, or do without this meter",
+                "allow executable memory, or do without this meter",
             )
         return AVAILABLE
 

@@ -40,8 +40,8 @@ class LoadMeter(MachineMeter):
     name = "load"
     period_s = 1.0
     description = (
-        "CPU time of the suite's processes and of all; time waited for CPU, disk and memory; bytes"
-        " that the implementation read and wrote"
+        "CPU time of the suite's processes and of all processes; time waited for CPU, disk"
+        " and memory; bytes that the implementation read and wrote"
     )
 
     def __init__(self, root: Path = Path("/")) -> None:

@@ -66,8 +66,8 @@ class NvmlMeter(ChannelMeter):
         if not (self._root / "proc/driver/nvidia/version").exists():
             return MeterAvailability(
                 False,
-                "no NVIDIA driver is loaded (Jetson boards have another one)",
-                "on a Jetson, ina3221 and tegrastats are read instead",
+                "no NVIDIA driver is loaded (Jetson boards have another driver)",
+                "on a Jetson, the meters `ina3221` and `tegrastats` are read instead",
             )
         try:
             nvml = self._nvml()
@@ -94,7 +94,8 @@ class NvmlMeter(ChannelMeter):
                 False,
                 "NVML answers every query with Not Supported (as for the GPU of a Jetson, "
                 "JetPack 6 and later)",
-                "on a Jetson, ina3221, ina238, tegra and tegrastats are read instead",
+                "on a Jetson, the meters `ina3221`, `ina238`, `tegra` and `tegrastats` are read"
+                " instead",
             )
         return AVAILABLE
 

@@ -31,7 +31,9 @@ class TasmotaMeter(HttpMeter):
     def parse(self, answer: Any) -> Mapping[str, tuple[float, str]]:
         """A plug without a meter has no ``ENERGY``, one with a password answers with a warning."""
         if "WARNING" in answer:
-            raise ValueError(f"{answer['WARNING']}: switch its password off for the measurement")
+            raise ValueError(
+                f"{answer['WARNING']}: switch the plug's password off for the measurement"
+            )
         energy = answer["StatusSNS"]["ENERGY"]
         found = {"power": (sum(_outlets(energy["Power"])), "W")}
         if energy.get("Voltage") is not None:

@@ -38,7 +38,9 @@ class TegraMeter(ChannelMeter):
     description = "load and clock of a Jetson's GPU, clock of its memory controller"
 
     absent = MeterAvailability(
-        False, "the kernel has no GPU of a Jetson", "NVIDIA's other GPUs are read by nvml"
+        False,
+        "the kernel reports no GPU of a Jetson",
+        "the meter `nvml` reads NVIDIA's other GPUs",
     )
 
     def find(self) -> Iterator[MeterChannel]:

@@ -25,7 +25,9 @@ class TemperatureMeter(ChannelMeter):
 
     name = "temperature"
     period_s = 2.0
-    description = "thermal zones, and sensors of chips without one"
+    description = (
+        "temperatures of thermal zones, and of the hwmon sensors of chips that have no thermal zone"
+    )
 
     absent = MeterAvailability(
         False,

@@ -132,7 +132,7 @@ def test_a_name_that_every_machine_has_for_itself_is_no_host_among_several(
     hostfile: Path, name: str
 ) -> None:
     hostfile.write_text(f"{name}\npi2\n")
-    with pytest.raises(SuiteError, match=f"names {name}, which is another machine on every host"):
+    with pytest.raises(SuiteError, match=f"names {name}, which every host takes for itself"):
         place_ranks(None, hostfile, 1, None)
 
 

@@ -46,7 +46,7 @@ def test_a_quota_is_a_hundredth_of_a_core_at_least_and_no_more_than_there_are(tr
     assert cpu_quota(0.01).v2_values == (("cpu.max", "1000 100000"),)
     root = tree({"sys/devices/system/cpu/online": "0-1"})
     refuse_quota(2.0, root)
-    with pytest.raises(SuiteError, match="name at most 2"):
+    with pytest.raises(SuiteError, match="choose at most 2 cores"):
         refuse_quota(2.1, root)
 
 
@@ -66,7 +66,7 @@ def test_memory_is_one_file_in_both_versions() -> None:
         (("memory.limit_in_bytes", "340000000"),),
         (("memory.max", "340000000"),),
     )
-    with pytest.raises(SuiteError, match="memory_mb 1: choose 4 million bytes or more"):
+    with pytest.raises(SuiteError, match="memory_mb 1: choose at least 4 million bytes"):
         memory_limit(1)
 
 

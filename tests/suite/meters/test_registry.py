@@ -48,7 +48,9 @@ def test_every_source_file_holds_one_meter_and_it_is_found(path: Path) -> None:
 def test_a_module_without_a_meter_is_named_with_what_to_add() -> None:
     module = ModuleType("wattmeter")
     module.__file__ = "suite/meters/sources/wattmeter.py"
-    with pytest.raises(SuiteError, match=r"wattmeter\.py has no meter; end it with `METER = NAME`"):
+    with pytest.raises(
+        SuiteError, match=r"wattmeter\.py does not say which class is its meter; add `METER = NAME`"
+    ):
         meter_of(module)
 
 

@@ -326,7 +326,7 @@ def test_a_program_without_readable_records_is_one_sentence(
     ("options", "words"),
     [
         ("--epoch 1", "Give --state and --epoch together"),
-        ("--value x", "--value and --implementation only with both"),
+        ("--value x", "--value and --implementation need both of them"),
         ("--state nothing.npz --epoch 1", "cannot be read as a training state"),
         ("--state README.md --epoch 1", "cannot be read as a training state"),
     ],

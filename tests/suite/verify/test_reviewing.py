@@ -137,7 +137,7 @@ def test_a_run_is_drawn_once_and_again_when_it_is_another(
 
 def test_nothing_is_drawn_of_what_does_not_comply(submission: Path, options: ReviewOptions) -> None:
     (submission / "system.json").write_text("{}")
-    with pytest.raises(SuiteError, match="does not comply, so nothing was drawn"):
+    with pytest.raises(SuiteError, match="does not comply, so no epoch was drawn"):
         review_submission(submission, options, str)
     assert not (submission / "reviews").exists()
 

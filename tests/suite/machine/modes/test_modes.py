@@ -249,7 +249,7 @@ def test_a_program_that_fails_keeps_nothing_else_from_being_put_back(board: Path
     with pytest.raises(
         SuiteError,
         match=(
-            r"was put back, but .*--restore .* failed with exit code 3: no such clock\. Restart the"
+            r"was restored, but .*--restore .* failed with exit code 3: no such clock\. Restart the"
             r" machine"
         ),
     ):

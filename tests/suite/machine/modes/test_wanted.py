@@ -151,7 +151,7 @@ def test_a_number_of_cores_begins_with_those_that_are_always_on() -> None:
         "0": "There are no cores '0': this machine has 5, numbered 0 to 4",
         "6": "There are no cores '6'",
         "2-5": "There are no cores '2-5'",
-        "0-1": "Core 2 cannot be taken off line",
+        "0-1": "Core 2 cannot be taken offline",
         "two": "names no cores",
     }.items():
         with pytest.raises(SuiteError, match=words):

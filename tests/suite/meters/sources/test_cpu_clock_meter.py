@@ -130,7 +130,7 @@ def test_a_kernel_that_offers_clocks_is_left_to_the_meter_cpu(tmp_path: Path) ->
     offered = tmp_path / "sys/devices/system/cpu/cpu0/cpufreq"
     offered.mkdir(parents=True)
     (offered / "scaling_cur_freq").write_text("1500000")
-    assert CpuClockMeter(tmp_path).availability().remedy == "the meter cpu reads them"
+    assert CpuClockMeter(tmp_path).availability().remedy == "the meter `cpu` reads these clocks"
 
 
 def test_other_processors_and_locked_memory_are_named(
