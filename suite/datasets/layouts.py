@@ -205,8 +205,8 @@ def _pinned_lines(definition: DataSetDefinition, directory: Path) -> Sequence[st
     if name is None:
         return None
     raise SuiteError(
-        f"{path} is not the list that {definition.name}.toml pins; take both from one version of"
-        " the suite"
+        f"{path} is not the list that {definition.name}.toml pins; take both files from one"
+        " version of the suite"
     )
 
 

@@ -316,8 +316,8 @@ def _refuse_other(definition: DataSetDefinition, path: Path, file: DataFile, sou
     if problem := problem_with(path, file):
         can_train = problem_with(path, file, checksum=False) is None
         raise SuiteError(
-            f"{problem.replace(str(path), str(source))} (decompressed content); this is not"
-            f" {definition.title}, or it is damaged: get the file again."
+            f"{problem.replace(str(path), str(source))} (decompressed content); this is not a file"
+            f" of {definition.title}, or it is damaged: get the file again."
             + (" The open division can train on the file as it is (--data DIR)." * can_train)
         )
 

@@ -60,7 +60,7 @@ def plan_for_boards(definition: MatrixDefinition, options: RunOptions) -> Planne
         or any(point.nodes for point in definition.points)
     ):
         raise SuiteError(
-            "--boards makes each run on one board; leave nodes out, or use --hostfile."
+            "--boards makes each run on one board; leave the setting nodes out, or use --hostfile."
         )
     return plan_matrix(definition, options)
 

@@ -385,8 +385,8 @@ def _run(
     limited = next((name for name in LIMITS if name in values.given), None)
     if limited is not None and values.isolation is Isolation.PODMAN:
         raise SuiteError(
-            f"{limited} does not limit podman's containers, which have cgroups of their own; use"
-            " isolation namespace."
+            f"{limited} does not limit podman's containers, which podman puts into separate"
+            " cgroups; use isolation namespace."
         )
     if limited is not None and options.placement.hosts:
         raise SuiteError(f"{limited} limits processes of this machine only; leave --hostfile out.")

@@ -71,8 +71,8 @@ def _await_end(path: Path, progress: Progress) -> None:
     if is_held(path):
         progress(
             Notice(
-                f"{path} still trains, although its command was killed; the run is repeated when it"
-                " has ended (Ctrl-C ends the waiting)"
+                f"{path} still trains, although its command was killed; this run is made again when"
+                " that training has ended (Ctrl-C stops waiting)"
             )
         )
     while is_held(path):

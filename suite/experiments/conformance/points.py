@@ -206,7 +206,7 @@ def _repeated(
     yield _like_reference(training, limited)
     yield ContractPoint(
         "same-seed",
-        "the first loss follows from the seed",
+        "the same seed gives the same first loss",
         bool(limited.losses) and abs(limited.losses[0] - first) <= SAME_LOSS * abs(first),
         f"{limited.beginning} and {first!r}",
     )

@@ -34,8 +34,8 @@ USERS_MAY_COUNT = 2
 """The highest setting by which a user may count user mode: Debian refuses it from 3 on, Ubuntu from
 4. Where it is refused below, something else does it: a container's filter of system calls."""
 REMEDY = (
-    f"sudo sysctl {PARANOID_KEY}=1 (a file in /etc/sysctl.d with {PARANOID_KEY}=1 keeps it), or run"
-    " as root"
+    f"sudo sysctl {PARANOID_KEY}=1 (a file in /etc/sysctl.d with `{PARANOID_KEY}=1` keeps"
+    " the setting), or run as root"
 )
 ON_THE_MACHINE = "a virtual machine often has no hardware events: run on the machine itself"
 NO_PERF_EVENTS = MeterAvailability(

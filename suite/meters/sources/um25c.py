@@ -62,7 +62,8 @@ class Um25cMeter(BackgroundMeter):
             return MeterAvailability(
                 False,
                 f"no meter replies on {settings.port}: {error}",
-                "switch it on, pair it with `bluetoothctl`, then `rfcomm bind 0 <its address>`",
+                "switch the meter on, pair it with `bluetoothctl`, then type `rfcomm bind 0 <the"
+                " meter's address>`",
             )
         return AVAILABLE
 
