@@ -55,8 +55,8 @@ def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEs
             len(requests),
             None,
             None,
-            "for some of them there is no finished run with the same workload, data, framework,"
-            " batch size, accelerator and precision in the output folder or beside it",
+            "some of them lack a finished run with the same workload, data, framework, batch"
+            " size, accelerator and precision in the output folder or beside it",
         )
     known = [cost for cost in costs if cost is not None]
     powers = [power for _, power in known]

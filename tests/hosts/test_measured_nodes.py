@@ -280,5 +280,5 @@ def test_a_recorder_that_is_killed_leaves_the_run_alone(trainer: Trainer, tmp_pa
         process.kill()
     assert process.returncode == 0, said
     bundle = Bundle(tmp_path / "run")
-    assert "a signal ended it" in bundle.json(NODES)["nodes"][1]["problem"]
+    assert "a signal ended its recorder" in bundle.json(NODES)["nodes"][1]["problem"]
     assert len(bundle.channels(1)) > 0

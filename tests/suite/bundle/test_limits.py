@@ -49,6 +49,6 @@ def log_of(*times_ns: int | None) -> Log:
 
 def test_a_log_bounds_its_readings_by_its_length_and_ten_minutes_on_either_side() -> None:
     found = possible_readings(log_of(17 * 10**9, None, 5 * 10**9, 15 * 10**9))
-    assert found.rows == (12 + 2 * 600) * 2000 + MARGIN_ROWS and "12 s long" in found.reason
+    assert found.rows == (12 + 2 * 600) * 2000 + MARGIN_ROWS and "covers 12 s" in found.reason
     for log in (None, log_of(), log_of(None), log_of(0, 12_000 * 10**9)):
         assert possible_readings(log).rows == MAX_READING_ROWS

@@ -58,7 +58,7 @@ def test_commands_are_started_in_the_folder(tmp_path: Path) -> None:
         ),
         (
             MANIFEST + 'build = ["sh", ".train.sh"]\n',
-            "'.train.sh' is hidden or above the implementation's folder or hidden",
+            "'.train.sh' is hidden or above the implementation's folder",
         ),
     ],
 )

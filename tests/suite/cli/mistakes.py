@@ -111,7 +111,7 @@ OF_THE_SUITE = {
     ),
     "suite sweep --file nowhere.toml --workload lenet": "nowhere.toml cannot be read",
     f"suite sweep --vary threads=1 {LENET} --output twice.txt": "is not a folder",
-    f"suite sweep --vary cpu_quota=999 {LENET}": ("it limits nothing"),
+    f"suite sweep --vary cpu_quota=999 {LENET}": "limits nothing",
     f"suite sweep --vary meters=ina3221 {LENET}": ("'ina3221' cannot be read here"),
     f"suite sweep --vary batch_size=9999 {LENET}": ("exceeds the 1438 training samples"),
     "suite sweep --vary threads=1 --cool-to -300 --workload lenet": "above 0",
@@ -184,7 +184,7 @@ OF_THE_SUITE = {
     "suite run --division open --workload lenet --accelerator cpu --timing asynchronous": (
         "both timings are the same"
     ),
-    f"{RUN} --ranks-per-node 2 --timing asynchronous": "wait in every step",
+    f"{RUN} --ranks-per-node 2 --timing asynchronous": "waits in every step",
     f"suite sweep {LENET} --vary memory_mb=2GB": ("without a unit"),
     f"suite sweep {LENET} --vary memory_mb=1": ("choose 4 million bytes"),
     f"suite sweep {LENET} --vary neighbours=0,-1": ("choose 0 to 64"),

@@ -120,7 +120,7 @@ def test_a_missing_picture_is_counted_and_named(
     (tmp_path / "again").mkdir()
     with pytest.raises(
         SuiteError,
-        match=rf"lacks 1 of the images of .*, the first is {gone.name}; get the folder again",
+        match=rf"lacks 1 of the images of .* \(the first is {gone.name}\); get the folder again",
     ):
         arrange_class_folders(definition, published, tmp_path / "again")
 

@@ -199,7 +199,7 @@ def test_where_a_state_is_spoiled_the_one_before_goes_on(
     answer = suite.refused(f"run {OPTIONS} --resume {copy} --output {tmp_path}/again")
     assert (
         f"{wrong.name}" in answer.stderr
-        and "; remove the file to continue from the epoch before." in answer.stderr
+        and "; remove this file to continue from the state of the epoch before." in answer.stderr
     )
     wrong.unlink()
     record = read_resumption(Bundle(resumed(suite, copy, tmp_path / "again")).run().resumed)

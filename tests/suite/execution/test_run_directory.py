@@ -150,7 +150,7 @@ def test_a_run_is_refused_where_it_cannot_finish(tmp_path: Path) -> None:
         ({"free": BUNDLE_SIZE_BYTES - 1}, "has 63 MiB free and a run directory may need 64 MiB"),
         ({**with_states, "free": with_states["free"] - 1}, "states of 3 epochs need 30 MiB"),
         ({**with_states, "free": BUNDLE_SIZE_BYTES, "epochs": 1}, "states of 1 epoch need 30 MiB"),
-        ({"hosts": ("192.0.2.1", "127.0.0.1")}, "first host, 192.0.2.1, is not this machine"),
+        ({"hosts": ("192.0.2.1", "127.0.0.1")}, "first host is 192.0.2.1; it must be this machine"),
         ({"accelerator": "cuda"}, "has no driver of an NVIDIA GPU"),
     ):
         assert words in refusal(tmp_path, **changes)

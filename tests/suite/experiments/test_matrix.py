@@ -282,7 +282,7 @@ def test_everything_that_is_wrong_is_said_before_the_first_run(
         "needs a temperature sensor",
         "No power meter is available",
         "'rpi5-pmic' cannot be read here",
-        "this machine has 8 cores on line",
+        "this machine has 8 cores online",
     )
     for words in sentences:
         assert words in said, said

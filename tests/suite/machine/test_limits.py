@@ -85,7 +85,7 @@ def test_without_a_limit_nothing_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cores", "words"), [(0.0, "0.01 cores or more"), (0.5, "no cgroup with the controller")]
+    ("cores", "words"), [(0.0, "at least 0.01 cores"), (0.5, "no cgroup with the controller")]
 )
 def test_what_cannot_be_limited_is_said(tmp_path: Path, cores: float, words: str) -> None:
     with pytest.raises(SuiteError, match=words):

@@ -275,7 +275,7 @@ def test_nvpmodel_that_asks_for_a_restart_is_reported(board: Path) -> None:
     (board / "usr/sbin/nvpmodel").write_text(
         "#!/bin/sh\necho 'DO YOU WANT TO REBOOT NOW? enter YES/yes to confirm:'\n"
     )
-    with pytest.raises(SuiteError, match="it may need a restart; type `sudo nvpmodel -m 2`"):
+    with pytest.raises(SuiteError, match="this mode may need a restart; type `sudo nvpmodel -m 2`"):
         set_mode(WantedMode("MODE_15W"), board)
     assert not has_records(board)
 
