@@ -111,7 +111,7 @@ def _differences(
     error = None
     if distance is not None and distance.shape == () and np.isfinite(distance):
         error = float(distance)
-    problem = "the probe wrote no number in apart.npy" if error is None else None
+    problem = "the probe did not write a number into apart.npy" if error is None else None
     apart = QuantityDifference("ranks apart", error, 0.0, "", problem)
     return (*compare_arrays(expected, found, limits), apart)
 
