@@ -159,7 +159,7 @@ def test_a_state_that_says_another_step_is_refused(
     file = StateFile(str(state_of(kept_run, 2)))
     write_state(str(tmp_path / "state.npz"), file, file.progress._replace(step=179))
     answer = suite.refused(f"audit {kept_run} --state {tmp_path}/state.npz --epoch 2")
-    assert "says that it was taken after epoch 2, step 179" in answer.stderr
+    assert "says that it was saved after epoch 2, step 179" in answer.stderr
 
 
 @pytest.mark.proof
