@@ -23,6 +23,8 @@ from suite.compliance.checker import BundleVerdict
 EVIDENCE_OF_SCORES = {**{name: parts[1] for name, parts in PARTS.items()}, MEASURED_J: "energy_j"}
 """The figure of a run that a score's number leads to: that of a later epoch; of the measured
 energy, that of the run."""
+LINKED = frozenset((*(column.figure for column in FIGURE_COLUMNS), "fetch_stall_s"))
+"""Figures that leaderboards and charts link to."""
 
 
 @dataclass(frozen=True)
@@ -109,14 +111,13 @@ def entry_place(name: str) -> str:
 
 def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page:
     """entries/<id>.html: an entry's figures and the runs that they are computed from."""
-    entry, known = evidence.entry, list(_known(evidence))
+    entry, figures = evidence.entry, _figures(evidence)
+    known = list(_known(evidence, figures))
     names = {figure["figure"] for figure in known}
     shown = {
         **vars(evidence),
         "known": known,
-        "unknown": unknown_figures(
-            figure for figure in evidence.figures if figure["figure"] not in names
-        ),
+        "unknown": unknown_figures(figure for figure in figures if figure["figure"] not in names),
         "runs": list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True)),
         "reached": reached_text(entry),
         "evidence_of": EVIDENCE_OF_SCORES,
@@ -130,9 +131,18 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
     return render_page(environment, "entry.html", entry_place(entry["entry_id"]), "entry", **shown)
 
 
-def _known(evidence: EntryEvidence) -> Iterator[Row]:
+def _figures(evidence: EntryEvidence) -> Sequence[Row]:
+    """The entry's figures; of a single run those that others link to: its page has them all."""
+    return [
+        figure
+        for figure in evidence.figures
+        if len(evidence.runs) > 1 or figure["figure"] in LINKED
+    ]
+
+
+def _known(evidence: EntryEvidence, figures: Sequence[Row]) -> Iterator[Row]:
     """The figures that the entry or one of its runs has a value of, those of the entry first."""
-    for figure in sorted(evidence.figures, key=lambda row: row["value"] is None):
+    for figure in sorted(figures, key=lambda row: row["value"] is None):
         values = (of_run.get(figure["figure"]) for of_run in evidence.values)
         if figure["value"] is not None or any(value is not None for value in values):
             yield figure
