@@ -13,6 +13,7 @@ from reporter.data.studies import StudyRecord
 from reporter.figures.layout import lay_out
 from reporter.figures.look import NARROW, WIDE
 from reporter.figures.model import Estimate, LegendEntry, Missing, Plot, PlotRow, Radar
+from reporter.figures.svg import Canvas, share_paths
 
 MAX_ROWS, COLOURS = 40, 8
 
@@ -70,16 +71,24 @@ class Drawing:
     @cached_property
     def svg(self) -> str:
         """The document."""
-        canvas = lay_out(self.figure.panels, WIDE, self.figure.columns)
-        return canvas.svg(self.caption.title, self.caption.about)
+        return self._canvases[0].svg(self.caption.title, self.caption.about)
 
     @cached_property
     def narrow(self) -> str:
-        """The document for a narrow screen; empty where the figure has one width only."""
+        """The document for a narrow screen, which shows long paths of ``svg``, too; empty where the
+        figure has one width only."""
+        return "".join(
+            canvas.svg(self.caption.title, self.caption.about) for canvas in self._canvases[1:]
+        )
+
+    @cached_property
+    def _canvases(self) -> tuple[Canvas, ...]:
+        wide = lay_out(self.figure.panels, WIDE, self.figure.columns)
         if self.figure.columns > 1 or isinstance(self.figure.panels[0], Radar):
-            return ""
-        canvas = lay_out(self.figure.panels, NARROW)
-        return canvas.svg(self.caption.title, self.caption.about)
+            return (wide,)
+        narrow = lay_out(self.figure.panels, NARROW)
+        share_paths(wide, narrow, self.caption.name)
+        return wide, narrow
 
 
 @dataclass(frozen=True)

@@ -22,26 +22,29 @@ SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
 
 Point = tuple[float, float]
 GRID = "grid"
-MANY = 12
-"""The style of a grid's lines; a path of more points than MANY is written as steps."""
+MANY, TENTH = 12, 0.1
+"""The style of a grid's lines; a path of more points than MANY is written as steps; the last digit
+of coordinates."""
 
 
 @dataclass(frozen=True)
 class Shape:
     """A rectangle (from ``points[0]`` to ``points[1]``), a mark (of ``radius`` around a point),
-    small round dots, a line, a path or a polygon."""
+    small round dots, a line, a path or a polygon. ``name``: its id, for :class:`Stretched`."""
 
     kind: str
     points: tuple[Point, ...]
     style: str
     tip: str = ""
     radius: float = 0.0
+    name: str = ""
 
     def svg(self) -> str:
         """The element."""
         name, attributes = self._element()
         end = f"><title>{escape(self.tip)}</title></{name}>" if self.tip else "/>"
-        return f"<{name} {attributes}{_class(self.style)}{end}"
+        own = f" id={quoteattr(self.name)}" if self.name else ""
+        return f"<{name} {attributes}{_class(self.style)}{own}{end}"
 
     def _element(self) -> tuple[str, str]:
         (x, y), (right, bottom) = self.points[0], self.points[-1]
@@ -83,6 +86,22 @@ class Words:
 
 
 @dataclass(frozen=True)
+class Stretched:
+    """The shape ``name`` of another drawing of the page, stretched and then shifted, across and
+    down."""
+
+    name: str
+    factors: Point
+    shifts: Point
+
+    def svg(self) -> str:
+        """The element."""
+        (across, down), (x, y) = self.factors, self.shifts
+        matrix = f"{across:.5g} 0 0 {down:.5g} {x:.5g} {y:.5g}"
+        return f'<use href={quoteattr(f"#{self.name}")} transform="matrix({matrix})"/>'
+
+
+@dataclass(frozen=True)
 class Tag:
     """The beginning or the end of a link or a group."""
 
@@ -104,7 +123,7 @@ class Canvas:
     width: float
     has_tips: bool = True
     height: float = 0.0
-    parts: list[Shape | Words | Tag] = field(default_factory=list)
+    parts: list[Shape | Stretched | Words | Tag] = field(default_factory=list)
 
     def rect(
         self, left: float, top: float, right: float, bottom: float, style: str, tip: str = ""
@@ -183,12 +202,56 @@ class Canvas:
             if not is_grid:
                 yield from (part.svg() for part in parts)
                 continue
-            lines = "".join(f"M{_way(part.points)}" for part in parts if isinstance(part, Shape))
+            lines = "".join(_straight(part.points) for part in parts if isinstance(part, Shape))
             yield f'<path d="{lines}"{_class(GRID)}/>'
 
 
-def _is_grid(part: Shape | Words | Tag) -> bool:
+def share_paths(canvas: Canvas, other: Canvas, name: str) -> None:
+    """Show long paths of ``canvas``, which get names that begin with ``name``, in ``other``, too,
+    where that has the same ones stretched."""
+    pairs = zip(_long_paths(canvas), _long_paths(other), strict=False)
+    for number, ((place, shape), (other_place, same)) in enumerate(pairs):
+        found = _stretched(shape, same, f"{name}-{number}")
+        if found is not None:
+            canvas.parts[place] = replace(shape, name=found.name)
+            other.parts[other_place] = found
+
+
+def _long_paths(canvas: Canvas) -> list[tuple[int, Shape]]:
+    """Their places among the parts, and they."""
+    return [
+        (place, part)
+        for place, part in enumerate(canvas.parts)
+        if isinstance(part, Shape)
+        and part.style.endswith((" curve", " area"))
+        and len(part.points) > MANY
+    ]
+
+
+def _stretched(shape: Shape, other: Shape, name: str) -> Stretched | None:
+    """What makes a path of another one; None where they differ in more than their stretch."""
+    if (shape.style, len(shape.points)) != (other.style, len(other.points)):
+        return None
+    before, after = np.array(shape.points), np.array(other.points)
+    sizes, sizes_after = np.ptp(before, axis=0), np.ptp(after, axis=0)
+    # a level line keeps its height: nothing is drawn of what is stretched by 0
+    factors = np.where(sizes_after < TENTH, 1.0, sizes_after / np.maximum(sizes, TENTH))
+    shifts = after[0] - factors * before[0]
+    if np.abs(factors * before + shifts - after).max() > TENTH:
+        return None
+    return Stretched(name, tuple(factors.tolist()), tuple(shifts.tolist()))
+
+
+def _is_grid(part: Shape | Stretched | Words | Tag) -> bool:
     return isinstance(part, Shape) and (part.kind, part.style) == ("line", GRID)
+
+
+def _straight(points: Sequence[Point]) -> str:
+    """A line as a path; most are level or upright."""
+    (x, y), (right, bottom) = (tuple(map(coordinate_text, point)) for point in points)
+    if x == right or y == bottom:
+        return f"M{x} {y}V{bottom}" if x == right else f"M{x} {y}H{right}"
+    return f"M{_way(points)}"
 
 
 def _way(points: Iterable[Point]) -> str:

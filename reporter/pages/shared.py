@@ -23,6 +23,11 @@ from suite.catalog.extensions import ExtensionPart
 from suite.files.evidence_files import EvidenceFiles
 
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
+TEXTS = re.compile(
+    r'<text x="[\d.-]+" y="[\d.-]+"( class="[\w ]+")>[^<]*</text>'
+    r'(?:<text x="[\d.-]+" y="[\d.-]+"\1>[^<]*</text>)+'
+)
+"""Texts of one style, one after the other."""
 
 
 @dataclass(frozen=True)
@@ -220,8 +225,15 @@ def place_drawings(
 
 
 def _within_page(svg: str) -> markupsafe.Markup:
-    """The drawing without its title and description, which the page's caption says."""
-    return markupsafe.Markup(re.sub("<title>[^<]*</title><desc>[^<]*</desc>", "", svg, count=1))
+    """The drawing in less HTML: without its title and description, which the page's caption says,
+    and with the style of texts said once."""
+    shown = re.sub(' xmlns="[^"]*"|<title>[^<]*</title><desc>[^<]*</desc>', "", svg, count=2)
+    return markupsafe.Markup(TEXTS.sub(_in_group, shown))
+
+
+def _in_group(texts: re.Match[str]) -> str:
+    plain = re.sub('<text x="([^"]*)" y="([^"]*)" class="[^"]*"', r"<text x=\1 y=\2", texts[0])
+    return f"<g{texts[1]}>{plain}</g>"
 
 
 def _with_style(svg: str) -> str:

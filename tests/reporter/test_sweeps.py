@@ -73,7 +73,12 @@ def paths(drawing: Drawing, style: str) -> list[list[Spot]]:
 
 
 def spots_of(way: str) -> list[Spot]:
-    """The points of what stands behind a path's M: places, or one place and steps from there."""
+    """The points of what stands behind a path's M: places, or one place and steps from there, or
+    the other end of a level or upright line."""
+    if straight := re.fullmatch(r"(\S+) (\S+)([HV])(\S+)", way):
+        x, y, _, end = straight.groups()
+        other = (end, y) if straight[3] == "H" else (x, end)
+        return [(float(x), float(y)), (float(other[0]), float(other[1]))]
     places, _, steps = way.rstrip("Z").partition("l")
     spots = [(float(x), float(y)) for x, y in (spot.split(" ") for spot in places.split("L"))]
     numbers = [float(number) for number in re.findall(r"-?[\d.]+", steps)]

@@ -12,7 +12,8 @@ from reporter.figures.scales import (
     logarithmic_scale,
     tick_text,
 )
-from reporter.figures.svg import Canvas, coordinate_text
+from reporter.figures.svg import Canvas, coordinate_text, share_paths
+from reporter.pages.shared import _within_page
 
 
 @pytest.mark.parametrize(
@@ -68,11 +69,47 @@ def test_a_level_stretch_of_a_path_is_one_step_and_a_turn_is_kept() -> None:
     assert 'd="M0 5l19 0-16 0"' in canvas.svg("t", "d")
 
 
+def test_a_long_path_that_another_drawing_only_stretches_is_written_once() -> None:
+    places = [(10.0 * number, 50.0 + number % 3) for number in range(20)]
+    stretched = [(0.4 * x + 7, y + 18) for x, y in places]
+    for bent, expected in (
+        (0.0, '<use href="#power-0" transform="matrix(0.4 0 0 1 7 18)"/>'),
+        (5.0, "<path"),
+    ):
+        wide, narrow = Canvas(900), Canvas(380)
+        wide.path(places, "l0 curve")
+        narrow.path([*stretched[:-1], (stretched[-1][0] + bent, stretched[-1][1])], "l0 curve")
+        share_paths(wide, narrow, "power")
+        assert ('class="l0 curve" id="power-0"' in wide.svg("t", "d")) is (bent == 0)
+        assert expected in narrow.svg("t", "d")
+
+
+def test_a_level_path_that_another_drawing_stretches_is_drawn() -> None:
+    wide, narrow = Canvas(900), Canvas(380)
+    for canvas, factor in ((wide, 1.0), (narrow, 0.4)):
+        canvas.path([(factor * number, 5.0) for number in range(20)], "l0 curve")
+    share_paths(wide, narrow, "load")
+    assert 'transform="matrix(0.4 0 0 1 0 0)"' in narrow.svg("t", "d")
+
+
+def test_a_page_says_the_style_of_texts_in_a_row_once_and_leaves_what_they_say() -> None:
+    canvas, said = Canvas(900), '" class="tick end" x="1'
+    for text in ("1", said):
+        canvas.text(1, 2, text, "tick", "end")
+    canvas.text(3, 4, "alone", "axis")
+    assert _within_page(canvas.svg("t", "d")).endswith(
+        f'<g class="tick end"><text x=1 y=2>1</text><text x=1 y=2>{said}</text></g>'
+        '<text x="3" y="4" class="axis">alone</text></svg>'
+    )
+
+
 def test_the_lines_of_a_grid_are_one_path() -> None:
     canvas = Canvas(900)
     for x in (1.0, 2.0):
         canvas.line(x, 0, x, 9, "grid")
-    assert '<path d="M1 0L1 9M2 0L2 9" class="grid"/>' in canvas.svg("t", "d")
+    canvas.line(0, 5, 9, 5, "grid")
+    canvas.line(0, 0, 9, 9, "grid")
+    assert '<path d="M1 0V9M2 0V9M0 5H9M0 0L9 9" class="grid"/>' in canvas.svg("t", "d")
 
 
 def test_no_text_becomes_markup() -> None:
