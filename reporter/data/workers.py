@@ -1,6 +1,7 @@
 """Parallel map over child processes that need no ``__main__`` guard in a caller's script and
 inherit no threads."""
 
+import gc
 import io
 import itertools
 import os
@@ -124,6 +125,7 @@ def serve() -> None:
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries must not mix with the results
     source: IO[bytes] = io.BufferedReader(io.FileIO(0, closefd=False))
+    modules = 0
     while True:
         try:
             function, chunk = pickle.load(source)  # noqa: S301  the parent wrote it
@@ -136,3 +138,6 @@ def serve() -> None:
             result = [], error
         pickle.dump(result, output)
         output.flush()
+        if len(sys.modules) > modules:
+            modules = len(sys.modules)
+            gc.freeze()  # they stay, and are not scanned for garbage again

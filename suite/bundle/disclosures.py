@@ -56,7 +56,7 @@ def find_disclosures(
     Links are not followed."""
     for path in files:
         name = path.relative_to(folder).as_posix()
-        for found in find_all(name, names):
+        for found in _search(name, tuple(names), False):
             yield Disclosure(name, "its name", found.kind, found.text, found.shortened)
         if not path.is_symlink() and path.is_file():
             yield from islice(_of_file(path, name, names), MAX_OF_FILE)

@@ -56,9 +56,9 @@ class ReadingsMemory:
         self, key: tuple[int, int], size: int, load: Callable[[], tuple[Times, Values]]
     ) -> tuple[Times, Values]:
         """The readings of a group of channels, from ``load`` unless they are in memory."""
-        if key in self._held:
+        if (held := self._held.get(key)) is not None:
             self._held.move_to_end(key)
-            return self._held[key]
+            return held
         while (
             self._held and size + sum(len(t_ns) for t_ns, _ in self._held.values()) > HELD_READINGS
         ):
@@ -105,7 +105,8 @@ class _Table:
         for batch in self.batches():
             channels = self.numbers[np.searchsorted(self.keys, batch.keys >> _BITS)]
             chosen = np.flatnonzero((channels >= first) & (channels < last))
-            of_batch = channels[chosen] - first
+            # MAX_CHANNELS < 2**15, and NumPy sorts 16 bits by counting
+            of_batch = (channels[chosen] - first).astype(np.int16)
             order = np.argsort(of_batch, kind="stable")
             ordered, counts = of_batch[order], np.bincount(of_batch, minlength=last - first)
             places = filled[ordered] + np.arange(len(order)) - (np.cumsum(counts) - counts)[ordered]

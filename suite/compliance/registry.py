@@ -4,7 +4,7 @@ is one object in one of them, or in a new one."""
 import importlib
 import pkgutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
@@ -104,16 +104,18 @@ def rule_in_round(rule: Rule, judged_by: Round) -> Rule | None:
     return replace(rule, checks=checks) if checks else None
 
 
+@cache
 def checks_of(
     judged_by: Round, kind: type[Kind], division: str | None = None
-) -> Iterator[tuple[Rule, Kind]]:
+) -> tuple[tuple[Rule, Kind], ...]:
     """The checks of a kind that a round applies (in one division), each with its rule."""
-    for rule in rules_of(judged_by):
-        for check in rule.checks:
-            if isinstance(check, kind) and (
-                division is None or Division(division) in check.divisions
-            ):
-                yield rule, check
+    wanted = None if division is None else Division(division)
+    return tuple(
+        (rule, check)
+        for rule in rules_of(judged_by)
+        for check in rule.checks
+        if isinstance(check, kind) and (wanted is None or wanted in check.divisions)
+    )
 
 
 def _rules_by_id(found: Iterable[Rule]) -> dict[str, Rule]:

@@ -96,8 +96,9 @@ def _unknown(values: Any, kind: Any, place: str) -> Iterator[tuple[str, str, Seq
             item = f"{place.removesuffix('.')}[{number}]."
             yield from _unknown(value, typing.get_args(kind)[0], item)
     elif typing.get_origin(kind) is Mapping and isinstance(values, Mapping):
-        for name, value in values.items():
-            yield from _unknown(value, typing.get_args(kind)[1], f"{place}{name}.")
+        of_each = typing.get_args(kind)[1]
+        for name, value in values.items() if of_each is not Any else ():
+            yield from _unknown(value, of_each, f"{place}{name}.")
 
 
 def _sentence(error: msgspec.ValidationError, values: Any, kind: Any) -> str:

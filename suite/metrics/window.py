@@ -6,6 +6,7 @@ Values are interpolated linearly between readings, and at the window's ends.
 
 import math
 from dataclasses import dataclass, replace
+from itertools import starmap
 
 import numpy as np
 
@@ -136,14 +137,15 @@ class CounterChannel:
         between them, nor, at the largest rate around the edge, by more than that rate times the
         distance to the nearest reading.
         """
-        distances_s = [edge_distance_s(self.t_ns, moment_ns) for moment_ns in window]
-        known_s = [abs(each) for each in distances_s if each is not None]
         if len(self.t_ns) < 2:
+            distances_s = [edge_distance_s(self.t_ns, moment_ns) for moment_ns in window]
+            known_s = [abs(each) for each in distances_s if each is not None]
             return Edge(max(known_s, default=math.inf), None)
-        return Edge(max(known_s), sum(self._uncertainty(moment_ns) for moment_ns in window))
+        beside = [(moment_ns, *_beside(self.t_ns, moment_ns)) for moment_ns in window]
+        distances_ns = [abs(float(self.t_ns[nearest] - each)) for each, _, nearest in beside]
+        return Edge(max(distances_ns) * SECONDS_PER_NS, sum(starmap(self._uncertainty, beside)))
 
-    def _uncertainty(self, moment_ns: int) -> float:
-        after, nearest = _after(self.t_ns, moment_ns), _nearest(self.t_ns, moment_ns)
+    def _uncertainty(self, moment_ns: int, after: int, nearest: int) -> float:
         grown = float(self.counts[after] - self.counts[after - 1])
         span_ns = float(self.t_ns[after] - self.t_ns[after - 1])
         rate = max(self._rate_around(nearest), grown / span_ns if span_ns else 0.0)
@@ -180,10 +182,14 @@ def _after(times_ns: Times, moment_ns: int) -> int:
 
 
 def _nearest(times_ns: Times, moment_ns: int) -> int:
-    if len(times_ns) < 2:
-        return 0
+    return _beside(times_ns, moment_ns)[1] if len(times_ns) > 1 else 0
+
+
+def _beside(times_ns: Times, moment_ns: int) -> tuple[int, int]:
+    """Of two times or more: as :func:`_after`, and the nearest one."""
     after = _after(times_ns, moment_ns)
-    return after if times_ns[after] - moment_ns < moment_ns - times_ns[after - 1] else after - 1
+    is_next = times_ns[after] - moment_ns < moment_ns - times_ns[after - 1]
+    return after, after if is_next else after - 1
 
 
 def plausible_rates(rates: Values, plausible: tuple[float, float]) -> Mask:

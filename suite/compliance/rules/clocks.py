@@ -138,12 +138,13 @@ def _drift(context: BundleContext) -> Violations:
     drift = context.bundle.channels().get("wall-clock", "drift").in_time
     if len(drift) < 2:
         return
+    t_ns, values = drift.t_ns, drift.values
     reference: tuple[float, float, float] | None = None
     for event in context.log.events:
-        if event.mono_ns is None or not drift.t_ns[0] <= event.mono_ns <= drift.t_ns[-1]:
+        if event.mono_ns is None or not t_ns[0] <= event.mono_ns <= t_ns[-1]:
             continue
-        place = min(max(int(np.searchsorted(drift.t_ns, event.mono_ns)), 1), len(drift) - 1)
-        low_s, high_s = sorted(drift.values[place - 1 : place + 1].tolist())
+        place = min(max(int(np.searchsorted(t_ns, event.mono_ns)), 1), len(drift) - 1)
+        low_s, high_s = sorted(values[place - 1 : place + 1].tolist())
         ahead_s = event.time_ms / 1000 - event.mono_ns * SECONDS_PER_NS
         if reference is None:
             reference = (ahead_s, low_s, high_s)

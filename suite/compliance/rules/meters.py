@@ -180,11 +180,12 @@ def _longest_gap_s(node: "NodeContext", channel: "Channel") -> float:
     if len(times_ns) < 2:
         return 0.0
     longest = int((times_ns[1:] - times_ns[:-1]).argmax())
-    others_ns = [other.t_ns for other in node.channels if other.source != channel.source]
+    others = [other for other in node.channels if other.source != channel.source]
     first_ns, last_ns = float(times_ns[longest]), float(times_ns[longest + 1])
     quarter_ns = (last_ns - first_ns) / 4
-    is_common = bool(others_ns) and not any(
-        ((each > first_ns + quarter_ns) & (each < last_ns - quarter_ns)).any() for each in others_ns
+    is_common = bool(others) and not any(
+        ((each > first_ns + quarter_ns) & (each < last_ns - quarter_ns)).any()
+        for each in (other.t_ns for other in others)
     )
     return 0.0 if is_common else (last_ns - first_ns) * SECONDS_PER_NS
 

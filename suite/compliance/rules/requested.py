@@ -2,9 +2,10 @@
 accelerator."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from reference_impls.contract import LOCAL, log_name, normalisation_span
+from reference_impls.contract import LOCAL, Request, log_name, normalisation_span
 from reference_impls.definitions import request_facts
 from reference_impls.schedules import SCHEDULES
 from reference_impls.updates import learning_rates, steps_per_epoch
@@ -53,7 +54,7 @@ def _rates(context: BundleContext) -> Violations:
     request = context.request
     if request.optimizer.schedule not in SCHEDULES:
         return
-    per_epoch = steps_per_epoch(request)
+    per_epoch, of_schedule = steps_per_epoch(request), _scheduled(request)
     for rank, log in context.logs():
         steps_of = {stop.epoch: stop.metadata.get("steps") for stop in log.all("epoch_stop")}
         for event in log.all("learning_rates"):
@@ -65,7 +66,7 @@ def _rates(context: BundleContext) -> Violations:
                 or not 1 <= steps <= per_epoch
             ):
                 continue  # rules about epochs report it
-            wanted = learning_rates(request, (epoch - 1) * per_epoch, steps)
+            wanted = _wanted_rates(of_schedule, (epoch - 1) * per_epoch, steps)
             if not _is_near(event.value, wanted):
                 expected = (
                     f"learning rates of epoch {epoch} (first, last, mean) as the schedule"
@@ -73,6 +74,27 @@ def _rates(context: BundleContext) -> Violations:
                 )
                 expected += ", ".join(f"{value:.6g}" for value in wanted)
                 yield Violation(log_name(rank), expected, f"{event.value!r}", event.line)
+
+
+def _scheduled(request: Request) -> Request:
+    """The request with nothing but what its learning rates follow from: the same for all seeds."""
+    kept: Request = _only(
+        request, "data", "global_batch_size", "accumulation", "epochs", "optimizer"
+    )
+    return kept._replace(
+        data=_only(request.data, "train_samples"),
+        optimizer=_only(request.optimizer, "schedule", "base_learning_rate"),
+    )
+
+
+def _only(part: Any, *names: str) -> Any:
+    return part._replace(**{name: None for name in part._fields if name not in names})
+
+
+@lru_cache(maxsize=1024)
+def _wanted_rates(request: Request, done: int, steps: int) -> Sequence[float]:
+    """As :func:`learning_rates`, which takes milliseconds: runs of a folder share schedules."""
+    return learning_rates(request, done, steps)
 
 
 def _is_near(value: Any, wanted: Sequence[float]) -> bool:
