@@ -241,8 +241,9 @@ def _link(places: Iterable[str], folder: Path, old: Path) -> bool:
     files = [(old / place, folder / place) for place in places]
     if not all(before.is_file() and not before.is_symlink() for before, _ in files):
         return False
+    for parent in {target.parent for _, target in files}:
+        parent.mkdir(parents=True, exist_ok=True)
     for before, target in files:
-        target.parent.mkdir(parents=True, exist_ok=True)
         os.link(before, target)
     return True
 

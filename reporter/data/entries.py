@@ -258,8 +258,8 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
 
 
 def _shared(members: Sequence[Row], column: str) -> str | None:
-    values = {member[column] for member in members}
-    return values.pop() if len(values) == 1 else None
+    first = members[0][column]
+    return first if all(member[column] == first for member in members[1:]) else None
 
 
 def make_labels(entries: Sequence[Row]) -> dict[str, str]:
