@@ -34,7 +34,7 @@ FOUND = {
     "another board": ("machine-fits-profile", "run on a machine of the profile"),
     "a container that hides the sensors": ("board-sensors", "outside of a container"),
     "more threads than were stated": ("cpu-time-threads", "--threads"),
-    "another data set": ("data-as-defined", "name the one that was used"),
+    "another data set": ("data-as-defined", "name the data set that was used"),
     "a wall clock that is set late": ("wall-clock", "let NTP set the clock"),
     "an overclocked board": ("clocks-possible", "at the vendor's clock rates"),
 }

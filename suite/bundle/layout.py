@@ -23,6 +23,8 @@ STEPS, READINGS, READINGS_RAW, BASELOAD_RAW = (
     "readings.csv",
     "baseload.csv",
 )
+NO_ORGANIZATION = "none"
+"""The organization of a run that was made for nobody; anybody may submit it."""
 PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
 """Columns of steps.parquet that split the time of a step."""
 LOCK = "run.lock"

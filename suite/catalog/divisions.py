@@ -2,9 +2,6 @@
 
 import enum
 
-NO_ORGANIZATION = "none"
-"""The organization of a run that was made for nobody; anybody may submit it."""
-
 
 class Division(str, enum.Enum):
     """Closed: prescribed model, data, optimiser and target; tuned within listed ranges. Open:

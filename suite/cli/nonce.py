@@ -6,7 +6,8 @@ import sys
 import typer
 
 from reference_impls.contract import request_to_dict
-from suite.catalog.divisions import NO_ORGANIZATION, Division
+from suite.bundle.layout import NO_ORGANIZATION
+from suite.catalog.divisions import Division
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import (
     configuration_sha256,

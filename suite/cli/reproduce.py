@@ -8,8 +8,8 @@ import typer
 from typer import Argument, Option
 
 from suite import api
+from suite.bundle.layout import NO_ORGANIZATION
 from suite.bundle.replication_folder import RECORD
-from suite.catalog.divisions import NO_ORGANIZATION
 from suite.catalog.reproduction import load_reproduction
 from suite.cli.json_output import print_json
 from suite.cli.options import DataFolder, Json, say, with_options

@@ -8,7 +8,7 @@ from typer import Option
 
 from suite import api
 from suite.api import Division, Timing
-from suite.catalog.divisions import NO_ORGANIZATION
+from suite.bundle.layout import NO_ORGANIZATION
 from suite.cli.completion import workload_names
 from suite.cli.options import DIVISION_HELP
 from suite.launch.isolation import Isolation

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.bundle.layout import WITHDRAWN, is_withdrawal
+from suite.bundle.layout import NO_ORGANIZATION, WITHDRAWN, is_withdrawal
 from suite.bundle.reader import Bundle, RunRecord
-from suite.catalog.divisions import NO_ORGANIZATION, Division
+from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round, judging_round
 from suite.catalog.seeds import NonceKind, nonce_kind, read_nonce_use
 from suite.compliance.finding import Severity, printable

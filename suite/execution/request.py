@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reference_impls import contract
+from suite.bundle.layout import NO_ORGANIZATION
 from suite.bundle.resumption import Resumption
 from suite.bundle.study_mark import StudyMark
 from suite.catalog.devices import Device
-from suite.catalog.divisions import NO_ORGANIZATION, Division
+from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Framework
 from suite.catalog.precisions import Precision
 from suite.catalog.seeds import NonceUse

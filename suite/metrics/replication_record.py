@@ -13,9 +13,8 @@ import numpy as np
 from msgspec import Meta
 
 from reference_impls.contract import ContractError, request_from_dict, request_to_dict
-from suite.bundle.layout import MANIFEST, SYSTEM
+from suite.bundle.layout import MANIFEST, NO_ORGANIZATION, SYSTEM
 from suite.bundle.reader import Bundle
-from suite.catalog.divisions import NO_ORGANIZATION
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import flatten, read_as

@@ -12,11 +12,10 @@ from pathlib import Path
 from suite import __version__
 from suite.bundle import layout
 from suite.bundle.disclosures import describe_disclosure, find_disclosures
-from suite.bundle.layout import MANIFEST, SYSTEM
+from suite.bundle.layout import MANIFEST, NO_ORGANIZATION, SYSTEM
 from suite.bundle.machines import MACHINE, different_fields
 from suite.bundle.manifest import refuse_inside_run
 from suite.bundle.reader import FIRST_ROUND, Bundle
-from suite.catalog.divisions import NO_ORGANIZATION
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_json, write_json

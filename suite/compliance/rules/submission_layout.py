@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from suite.bundle.layout import SYSTEM
+from suite.bundle.layout import NO_ORGANIZATION, SYSTEM
 from suite.bundle.machines import MEMORY_TOLERANCE, different_fields
-from suite.catalog.divisions import NO_ORGANIZATION
 from suite.catalog.rounds import load_rounds
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule, Violation, Violations

@@ -39,7 +39,7 @@ def test_what_a_shell_prints_when_it_starts_is_no_measure(tmp_path: Path) -> Non
 
 def test_a_process_of_mpi_that_a_signal_ended_is_named(tmp_path: Path) -> None:
     interpreter = _launcher(tmp_path, "=   PID 4398 RUNNING AT pi2\n=   EXIT CODE: 7")
-    assert "its process on pi2 was ended by signal 7 (SIGBUS)" in str(
+    assert "a process of MPI on pi2 was ended by signal 7 (SIGBUS)" in str(
         measure_links(Placement(("pi1", "pi2")), interpreter).problem
     )
 

@@ -111,8 +111,8 @@ def test_before_it_aborts_a_library_writes_why(monitor: HeartbeatMonitor) -> Non
     ]
     said = cause(monitor, *WARNS, *why, status=6)
     assert (
-        "was ended by signal 6 (SIGABRT), a library ended the program; its last output: what(): "
-        " std::bad_alloc" in said
+        "was ended by signal 6 (SIGABRT), with which a library ended the program; its last output: "
+        "what():  std::bad_alloc" in said
     )
 
 

@@ -36,7 +36,7 @@ def test_all_sizes_that_are_too_small_are_named_and_larger_ones_than_enough_not_
     sizes = (400.0, 50.0, None, 800.0, 100.0)
     with pytest.raises(
         SuiteError,
-        match=r"^memory_mb 50, 100: .* cannot start in so little memory .*; name more\.$",
+        match=r"^memory_mb 50, 100: .* cannot start in so little memory .*; choose more\.$",
     ):
         refuse_at_once(checks_of_memory((framework, size) for size in sizes))
     assert needs.tried == [50, 100, 400]

@@ -140,7 +140,7 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     monkeypatch.setattr("suite.cli.night.look_within", looked)
     short = CliRunner().invoke(app, ["night", "lenet", "--within", "1m", "--output", night])
     assert "trial steps and 3 runs of the shortest workload" in str(short.exception)
-    assert "give --within 4m or more." in str(short.exception)
+    assert "give at least --within 4m." in str(short.exception)
     board.fails_at = 2
     words = ["night", "lenet", "--within", "4m", "--output", night]
     with monkeypatch.context() as patched:

@@ -109,7 +109,9 @@ def test_a_record_has_the_keys_of_its_schema_and_of_earlier_ones(
 def test_a_name_that_becomes_a_folder_s_is_plain(typed: str, similar: str | None) -> None:
     with pytest.raises(SuiteError) as refused:
         plain_name(typed, "--org")
-    assert (f"; {similar!r} would do" if similar else "a folder.") in str(refused.value)
+    assert (f"; {similar!r} would do" if similar else "a folder is named after it.") in str(
+        refused.value
+    )
     assert [plain_name(name, "") for name in ("a", "0.b_c-d", "a" * 60)] == [
         "a",
         "0.b_c-d",

@@ -115,7 +115,7 @@ def test_a_mode_that_nvpmodel_did_not_apply_when_it_booted_is_changed(
     ("missing", "reason"),
     [
         ("var/lib/nvpmodel/status", "/var/lib/nvpmodel/status cannot be read"),
-        ("etc/nvpmodel.conf", "/etc/nvpmodel.conf cannot be read"),
+        ("etc/nvpmodel.conf", "/etc/nvpmodel.conf, which names mode 2, cannot be read"),
     ],
 )
 def test_a_jetson_whose_mode_cannot_be_told_says_why(

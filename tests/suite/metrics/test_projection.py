@@ -87,7 +87,7 @@ def test_a_run_that_learns_otherwise_than_the_reference_is_not_projected(tmp_pat
         match=(
             r"may need a different number of epochs than the reference: "
             r"the mean loss of epoch 1 is \S+, outside"
-            r" \S+ to \S+ of 9"
+            r" the band of 9 reference runs, \S+ to \S+\."
         ),
     ):
         project_run(Bundle(learning_as_the_reference(tmp_path / "run", factor=1.5)), SCORING)

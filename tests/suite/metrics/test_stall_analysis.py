@@ -134,7 +134,7 @@ def test_the_share_in_memory_is_that_of_the_epochs_of_the_figures(
 
 @pytest.mark.parametrize(
     ("flag", "value", "message"),
-    [("--steps", 5, "leave --steps out"), ("--epochs", 1, "--epochs 2 at least")],
+    [("--steps", 5, "leave --steps out"), ("--epochs", 1, "at least --epochs 2")],
 )
 def test_options_without_a_mean_are_refused_before_any_run(
     suite: Run, digits: Path, tmp_path: Path, flag: str, value: int, message: str
