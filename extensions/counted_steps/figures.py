@@ -94,8 +94,8 @@ def _timed(record: CountedSteps, names: tuple[str, ...]) -> str:
     if "ipc" in names:
         clock = (
             " Cycles: CPU time times the cores' mean clock in the same window"
-            f" ({min(clocks_hz) / 1e9:.2f} to {max(clocks_hz) / 1e9:.2f} GHz), measured with a"
-            " chain of additions."
+            f" ({min(clocks_hz) / 1e9:.2f} to {max(clocks_hz) / 1e9:.2f} GHz). The clock is"
+            " measured by timing a chain of dependent additions."
         )
     return (
         f" CPU time of a step: measured in {windows} windows of the same training without"

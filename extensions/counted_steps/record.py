@@ -169,7 +169,11 @@ def read_counted_steps(directory: Path) -> CountedSteps:
             not 0 <= step.l1d_refill <= step.l1d_access
             or not 0 <= step.branch_mispredicts <= step.branches
         ):
-            raise FileError(path, f"has more misses than accesses or branches for a step of {name}")
+            raise FileError(
+                path,
+                "has more cache misses than accesses, or more mispredicted than executed branches,"
+                f" for a step of {name}",
+            )
         if not 0 < step.instructions < float("inf") or not step.l1d_access or not step.branches:
             raise FileError(
                 path, f"has no instructions, data accesses or branches for a step of {name}"

@@ -244,27 +244,27 @@ ENTRIES: Mapping[str, str] = {
     ),
     "runs": "number of runs",
     "reached": "number of runs that reached the target; None without a target",
-    "implementation_name": "as in the frame runs",
-    "planned_runs": "as in the frame runs",
-    "launches": "as in the frame runs",
-    "launches_accepted": "as in the frame runs",
-    "nonce_kind": "as in the frame runs; None where the entry's runs differ",
-    "is_nominated": "as in the frame runs; None where the entry's runs differ",
-    "audited_in": "as in the frame runs; None where the entry's runs differ",
+    "implementation_name": "as in the frame `runs`",
+    "planned_runs": "as in the frame `runs`",
+    "launches": "as in the frame `runs`",
+    "launches_accepted": "as in the frame `runs`",
+    "nonce_kind": "as in the frame `runs`; None where the entry's runs differ",
+    "is_nominated": "as in the frame `runs`; None where the entry's runs differ",
+    "audited_in": "as in the frame `runs`; None where the entry's runs differ",
     "audited_by": (
-        "organizations that audited every run of the entry (see the frame runs); None if there are"
-        " none"
+        "organizations that audited every run of the entry (see the frame `runs`); None if there"
+        " are none"
     ),
-    "witnessed_by": "as in the frame runs; None where the entry's runs differ",
-    "signed_by": "as in the frame runs; None where the entry's runs differ",
-    "board": "as in the frame runs; None where the entry's runs differ",
-    "code_is_public": "as in the frame runs; None where the entry's runs differ",
+    "witnessed_by": "as in the frame `runs`; None where the entry's runs differ",
+    "signed_by": "as in the frame `runs`; None where the entry's runs differ",
+    "board": "as in the frame `runs`; None where the entry's runs differ",
+    "code_is_public": "as in the frame `runs`; None where the entry's runs differ",
     "withdrawn": "reason for the withdrawal; None if not withdrawn",
 }
 
 ENTRY_FIGURES: Mapping[str, str] = {
     "entry_id": "the entry",
-    "figure": "as in the frame figures",
+    "figure": "as in the frame `figures`",
     "value": "mean over the runs (geometric for a score); None unless every run has a value",
     "unit": "unit of value, spread, low, high, interval_low and interval_high",
     "runs": "number of runs with a value",
@@ -278,10 +278,10 @@ ENTRY_FIGURES: Mapping[str, str] = {
     ),
     "interval_high": "upper end of the interval that begins at interval_low",
     "reason": "why the value is unknown",
-    "source": "as in the frame figures",
-    "covers": "as in the frame figures; None where the entry's runs differ",
-    "tier": "as in the frame figures; None where the entry's runs differ",
-    "attached": "as in the frame figures; None where the entry's runs differ",
+    "source": "as in the frame `figures`",
+    "covers": "as in the frame `figures`; None where the entry's runs differ",
+    "tier": "as in the frame `figures`; None where the entry's runs differ",
+    "attached": "as in the frame `figures`; None where the entry's runs differ",
 }
 
 SETTINGS = "settings"

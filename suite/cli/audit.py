@@ -71,8 +71,8 @@ def audit(
     value: Annotated[
         str | None,
         Option(
-            help="Text that `suite audit draw` was given for this epoch (without a text, the epoch "
-            "is labelled self-drawn)."
+            help="The --value from which `suite audit draw` drew this epoch. Without it, the record"
+            " says self-drawn: the run's maker could choose the epoch."
         ),
     ] = None,
     implementation: Annotated[

@@ -24,16 +24,16 @@ class FileOptions:
     time: Annotated[
         list[str] | None,
         Option(
-            help="Column of the times, by name or number from 1; repeat it if date and time are in"
-            " two columns."
+            help="Column of the times, by name or number from 1. Repeat the option if date and time"
+            " are in two columns."
         ),
     ] = None
     power: Annotated[
-        list[str] | None, Option(help="Column of power; repeat it for rails that add up.")
+        list[str] | None, Option(help="Column of power. Repeat the option to sum several rails.")
     ] = None
     current: Annotated[
         list[str] | None,
-        Option(help="Column of current; repeat it for rails that add up."),
+        Option(help="Column of current. Repeat the option to sum several rails."),
     ] = None
     voltage: Annotated[
         list[str] | None,

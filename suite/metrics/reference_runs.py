@@ -84,9 +84,10 @@ def _reference_run(
         )
     if not bundle.is_sealed or run.status != "finished" or not is_whole:
         raise SuiteError(
-            f"{path} is neither a sealed run that trained all its epochs (--no-target) nor a run"
-            " of the closed division that reached its target; leave it out: a reference point is"
-            " made from all runs of these two kinds and from no others."
+            f"{path} cannot be a reference run; leave it out. A reference run is sealed and"
+            " finished. With --no-target, it trained all its epochs; with a target, it is a closed"
+            " run that reached the target or trained all its epochs. A reference point uses every"
+            " such run."
         )
     batch_size, rate, local = setting_of(request, judging_round(run.round))
     key = (request["workload"], batch_size, rate, request["eval_every_epochs"], local)

@@ -71,7 +71,9 @@ def _refuse_others(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun
     runs = (*originals, *fresh)
     if len({run.settings_sha256 for run in runs}) > 1:
         raise SuiteError(
-            "The runs have different requests: they differ in more than seed and place."
+            "The runs have different requests: only seed, output directory, data directory, whether"
+            " the data were verified, cache clearing, organization, platform and contract version"
+            " may differ. Compare runs that agree in all other settings."
         )
     if not {run.seed for run in fresh} <= {run.seed for run in originals}:
         raise SuiteError("A fresh run has a seed that no original has.")

@@ -34,7 +34,7 @@ class ScenarioOptions:
     train: Annotated[
         str | None, typer.Option(help="Workload that trains (`suite list workloads`).")
     ] = None
-    infer: Annotated[str | None, typer.Option(help="Workload whose model infers.")] = None
+    infer: Annotated[str | None, typer.Option(help="Workload whose model runs inference.")] = None
     rate: Annotated[
         float,
         typer.Option(help="Images per second that arrive, whether or not inference keeps up."),
@@ -52,7 +52,7 @@ class ScenarioOptions:
         str | None, typer.Option(help="Data set of the training, as in `suite run`.")
     ] = None
     infer_data: Annotated[
-        str | None, typer.Option(help="Data set whose pictures are inferred.")
+        str | None, typer.Option(help="Data set with the images for inference.")
     ] = None
     seed: Annotated[
         int, typer.Option(help="Seed of weights, sample order and Poisson arrivals.")

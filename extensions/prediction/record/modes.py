@@ -125,7 +125,7 @@ def grid(axes: Sequence[Axis]) -> Modes:
     if not axes or count > MAX_MODES:
         raise SuiteError(
             f"The grid has {count if axes else 0} modes; it must have 1 to {MAX_MODES}",
-            "give fewer values per axis",
+            "give fewer values per axis" if axes else "add [[axes]] with names and values",
         )
     rows = np.array(
         list(itertools.product(*(sorted(set(axis.values)) for axis in axes))), dtype=float

@@ -227,7 +227,7 @@ def _table(
     if path.is_symlink() or not path.is_file():
         raise FileError(path, "is missing")
     if path.stat().st_size > (most + 1) * MAX_ROW_BYTES:
-        raise FileError(path, f"is larger than {most} rows can be")
+        raise FileError(path, f"is too large: it may have at most {most} rows")
     try:
         heading, *lines = path.read_text(encoding="ascii").splitlines()
         if heading.split(",") != list(columns) or len(lines) > most:

@@ -164,7 +164,7 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
         yield Violation(
             READINGS,
-            f"a clock error of {stated.half_width_s:.6g} s in both of its readings, as in {RUN}",
+            f"{stated.half_width_s:.6g} s in both readings of the clock error, as in {RUN}",
             f"{error.values[:2].tolist()}",
         )
 

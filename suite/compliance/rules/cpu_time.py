@@ -71,7 +71,7 @@ MIN_SHARE_OF_LOAD = 0.25
 
 
 class Rates(NamedTuple):
-    """CPU seconds a second of a node in the run, None where they were not read: of the
+    """CPU seconds per second of a node in the run, None where they were not read: of the
     implementation; of all programs, by the utilisation; and busy, of the suite's processes, and
     stolen, by the meter of the load."""
 
@@ -129,7 +129,7 @@ def _check_cpu_time(context: BundleContext) -> Violations:
         ):
             if each.used is not None and most is not None and each.used > most * TOLERANCE + SLACK:
                 expected = f"at most the {most:.3g} cores that {of}"
-                observed = f"{each.used:.2f} CPU seconds a second by the implementation"
+                observed = f"{each.used:.2f} CPU seconds per second by the implementation"
                 yield Violation(each.node.file, expected, observed)
 
 
@@ -142,8 +142,11 @@ def _agree(context: BundleContext) -> Violations:
         if used is None or clock_ns is None:
             continue
         if abs(clock_ns * SECONDS_PER_NS - used) > (TOLERANCE - 1) * used + SLACK:
-            expected = f"a task clock of {used:.2f} s a second, the CPU time of the process tree"
-            yield Violation(node.file, expected, f"{clock_ns * SECONDS_PER_NS:.2f} s a second")
+            expected = (
+                f"a task clock of {used:.2f} s per second, equal to the CPU time of the process"
+                " tree"
+            )
+            yield Violation(node.file, expected, f"{clock_ns * SECONDS_PER_NS:.2f} s per second")
 
 
 def _total(context: BundleContext) -> Violations:
@@ -201,20 +204,20 @@ def _load(context: BundleContext) -> Violations:
             continue
         if own > busy * TOLERANCE + SLACK:
             expected = (
-                f"at most {busy:.2f} CPU seconds a second by the suite, because all programs"
+                f"at most {busy:.2f} CPU seconds per second by the suite, because all programs"
                 " together used no more"
             )
             yield Violation(each.node.file, expected, f"{own:.2f}")
         if used is not None and used > own * TOLERANCE + SLACK:
             expected = (
-                f"at least {used:.2f} CPU seconds a second by the suite: the implementation alone"
+                f"at least {used:.2f} CPU seconds per second by the suite: the implementation alone"
                 " used as many"
             )
             yield Violation(each.node.file, expected, f"{own:.2f}")
         if utilised is not None and abs(each.taken - utilised) > (
             (TOLERANCE - 1) * utilised + LOST_TICKS
         ):
-            expected = f"{utilised:.2f} busy CPU seconds a second, as utilisation.total says"
+            expected = f"{utilised:.2f} busy CPU seconds per second, as utilisation.total says"
             yield Violation(each.node.file, expected, f"{each.taken:.2f} by the load meter")
 
 
@@ -277,7 +280,7 @@ def _check_own_cpu_time(context: BundleContext) -> Violations:
         if each.own > most:
             yield Violation(
                 each.node.file,
-                f"at most {most:.2f} CPU seconds a second by the suite's processes:"
+                f"at most {most:.2f} CPU seconds per second by the suite's processes:"
                 f" {each.used:.2f} by the implementation, {reading:.2f} by meters",
                 f"{each.own:.2f}",
             )
@@ -300,7 +303,7 @@ def _threads(context: BundleContext) -> Violations:
         if used is not None and used > allowed * TOLERANCE:
             yield Violation(
                 node.file,
-                f"at most {allowed:g} CPU seconds a second with {counted(threads, 'thread')} and"
+                f"at most {allowed:g} CPU seconds per second with {counted(threads, 'thread')} and"
                 f" {counted(workers, 'worker')}",
                 f"{used:.2f}",
             )
@@ -364,7 +367,7 @@ def _busy(context: BundleContext) -> Violations:
             and each.node.file in swapless
             and not _is_crowded(each)
         ):
-            expected = f"at least {least:.2f} CPU seconds a second {while_}"
+            expected = f"at least {least:.2f} CPU seconds per second {while_}"
             yield Violation(each.node.file, expected, f"{used:.2f} by the implementation")
 
 
@@ -476,9 +479,9 @@ RULES = (
         " that start them need, and each node has at least the processes of its ranks. A run of"
         " one rank on a CPU uses at most one core for each thread and each worker, plus half a"
         " core.",
-        "More threads or workers than requested are another configuration, and if one thread used"
-        " two CPU seconds a second, the wall time was shortened. A rank that ran on another"
-        " machine used power there, which is missing here.",
+        "More threads or workers than requested are another configuration. One thread cannot use"
+        " two CPU seconds per second of wall time, so such a run states too short a wall time. A"
+        " rank that ran on another machine used power there, which is missing here.",
         "give the right number of threads (--threads), of processes that load data (--workers) and"
         " of ranks on each node (--ranks-per-node); then run again",
         (

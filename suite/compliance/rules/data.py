@@ -309,8 +309,9 @@ RULES = (
     Rule(
         "data-digests",
         "A closed run records the digest of every file that it reads, and the digests equal those"
-        " of the published data set. The harness began to compute them right before the log's"
-        " first event, and early enough to read all the files before init_start.",
+        " of the published data set. The harness starts to compute them just before the log's"
+        " first event, and the time from that start to init_start is long enough to read all the"
+        " files.",
         "The harness reads and digests the files right before it starts the implementation. A mere"
         " statement that they were verified proves nothing, and digests from another moment do not"
         " show what was read.",

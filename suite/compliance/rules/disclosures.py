@@ -115,8 +115,8 @@ RULES = (
     Rule(
         "names-replaced",
         "The folders in a request and the paths in a command are relative to a root"
-        f" ({', '.join(ROOTS)}). Nodes are called node0, node1, … in the order of the hostfile, in"
-        " nodes.json and in the log; labels replace the addresses of links.",
+        f" ({', '.join(ROOTS)}). In nodes.json and in the log, nodes are called node0, node1,"
+        " …, numbered in the order of the hostfile; labels replace the addresses of links.",
         "An absolute path often has its owner's name in it, and hosts are often named after"
         " people, rooms or institutes.",
         "run again with this version of the suite, and hand in the files as it wrote them",

@@ -132,10 +132,10 @@ def _long_enough(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "parts-taken",
-        "Every part of a step that takes time is recorded as more than zero: computing in every"
-        " step; fetching, copying to a GPU and the communication of several ranks without overlap"
-        " in most steps. The median gap between two steps of an epoch is at least 20 ns. In a"
-        " closed run without workers, the median fetch takes at least 50 ns a sample.",
+        "Every part of a step that takes time is recorded as more than zero. In every step:"
+        " computing. In most steps: fetching, copying (GPU) and communication (several ranks, no"
+        " overlap). The median gap between successive steps of an epoch is at least 20 ns. In a"
+        " closed run without workers, the median fetch takes at least 50 ns per sample.",
         "The loop reads the clock before and after each part, and stores a step's record before"
         " the next fetch. Without workers, the training process copies, decodes and normalises"
         " every pixel itself: if its fetches were shorter than this limit, their time was counted"

@@ -311,10 +311,10 @@ RULES = (
         " losses in a row occur twice, the losses of an epoch are not those of another epoch times"
         " a constant (in any order), and two ranks have equal losses in at most a tenth of the"
         " steps.",
-        "The mini-batches of an epoch share no sample, so about two thirds of the losses are"
-        " larger or smaller than both neighbours; a loss has seven digits, and the weights change"
-        " with every step. Losses that were sorted, smoothed, copied, or shuffled and scaled break"
-        " these patterns.",
+        "The mini-batches of an epoch share no sample, so their losses vary like independent"
+        " values: about two thirds are larger or smaller than both neighbours. Losses have seven"
+        " digits and the weights change with every step, so losses rarely repeat. Losses that were"
+        " sorted, smoothed, copied, or shuffled and scaled break these patterns.",
         "run again; never edit losses",
         (
             OfBundle("losses-scatter", _scatter),

@@ -165,7 +165,7 @@ RULES = (
         " node's interfaces counted at least the bytes of these gradients, and no more than the"
         " recorded speed allows.",
         "Describing a fast link as a slow one makes the machine look faster, and counting fewer"
-        " bytes makes the exchange look smaller than it can be. A network interface counts every"
+        " bytes makes the exchange look smaller than is possible. A network interface counts every"
         " byte.",
         "record the link that the ranks used (`suite cluster doctor` shows it), then run again;"
         " hand"

@@ -256,15 +256,15 @@ def _errors(
         if one.get("tolerance") != tolerance or not _within(one):
             stated = f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}"
             yield (
-                f"{quantity} in {precision}: an error of {tolerance:g} at most, and this tolerance"
-                " in the verdict",
+                f"{quantity} in {precision}: an error of at most {tolerance:g}, which the verdict"
+                " states as the tolerance",
                 stated[:200] if one else "no such difference",
             )
     rounded = [found[NARROW, name].get("error") for name in ROUNDED if (NARROW, name) in found]
     if rounded and not any(rounded):
         yield (
-            f"at least one error above 0 among {', '.join(ROUNDED)}: {NARROW} is rounded"
-            f" more than the referee's {WIDE}",
+            f"a difference above 0 in {', '.join(ROUNDED[:-1])} or {ROUNDED[-1]}, because {NARROW}"
+            f" is rounded more than the referee's {WIDE}",
             "0 for all of them",
         )
 
@@ -282,9 +282,9 @@ def _states(context: SubmissionContext) -> Violations:
         if each.subject is not None and not _shows_states(each.subject):
             yield Violation(
                 each.file,
-                "errors of update, rate, decay and path of the timed steps, computed from training"
-                " states",
-                "none of these errors",
+                "a comparison of the training states of the timed steps (differences in update,"
+                " rate, decay and path)",
+                "none of these differences",
                 fix=_verifying(*each.of),
             )
 

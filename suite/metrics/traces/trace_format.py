@@ -83,9 +83,9 @@ class Rail:
     def problem(self) -> str | None:
         """Why its parts do not belong together; None where they do."""
         if (self.power is None) == (self.current is None):
-            return "each rail is either a power, or a current with a voltage"
+            return "a rail needs either a column of power or energy, or a column of current"
         if self.current is not None and (self.voltage is None) == (self.volts is None):
-            return "each current has one voltage"
+            return "a rail with a current needs exactly one voltage: a column or a fixed value"
         units = ((self.power_unit, "WJ"), (self.current_unit, "A"), (self.voltage_unit, "V"))
         if any(quantity_of_unit(unit) not in wanted for unit, wanted in units):
             return "a rail's unit does not fit its quantity"

@@ -169,6 +169,11 @@ def test_a_grid_too_large_to_predict_is_refused() -> None:
         grid((Axis("cores", axis), Axis("cpu_mhz", axis), Axis("gpu_mhz", axis)))
 
 
+def test_a_grid_without_axes_is_told_to_add_some() -> None:
+    with pytest.raises(SuiteError, match=r"add .*axes"):
+        grid(())
+
+
 def test_rows_are_found_among_the_modes() -> None:
     modes = grid((Axis("cores", (1, 2)), Axis("cpu_mhz", (100, 200))))
     assert modes.indices(np.array([[2, 100], [3, 100]])).tolist() == [2, -1]

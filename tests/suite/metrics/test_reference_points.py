@@ -142,7 +142,7 @@ def test_points_of_schema_1_are_read(tmp_path: Path) -> None:
 
 def test_a_run_that_ended_before_its_last_epoch_makes_no_point(tmp_path: Path) -> None:
     short = make_bundle(tmp_path / "short", Scenario(accuracies=(0.97, 0.98)))
-    with pytest.raises(SuiteError, match="reached its target"):
+    with pytest.raises(SuiteError, match="reached the target"):
         make_points([short])
 
 
