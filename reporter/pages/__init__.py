@@ -46,6 +46,12 @@ def unbroken(text: str) -> markupsafe.Markup:
     return markupsafe.Markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', escaped))
 
 
+def with_commands(text: str) -> markupsafe.Markup:
+    """The text, escaped; what stands between backticks as code."""
+    escaped = str(markupsafe.escape(text))
+    return markupsafe.Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escaped))
+
+
 @cache
 def templates(address: str | None = None, data_of: str = "") -> jinja2.Environment:
     """The templates, with every value escaped and a missing one an error; ``menu`` is the site's,
@@ -62,6 +68,7 @@ def templates(address: str | None = None, data_of: str = "") -> jinja2.Environme
     environment.filters["plain"] = one_line
     environment.filters["in_text"] = _in_text
     environment.filters["unbroken"] = unbroken
+    environment.filters["with_commands"] = with_commands
     environment.filters["digits"] = significant
     environment.filters["machine"] = machine_title
     environment.filters["in_words"] = property_in_words

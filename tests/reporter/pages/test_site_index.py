@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reporter.pages import run_page, site_index
+from reporter.pages import run_page, site_index, with_commands
 from reporter.pages.run_page import command_line
 
 NAMES = {
@@ -49,4 +49,10 @@ def test_how_a_figure_was_obtained_names_the_share_of_time_that_readings_cover()
     assert run_page._how(row) == (
         "sum; 95 % interval 1 to 2; EE HPC WG: 2; a reading every 0.500 s;"
         " 98.7 % of the time covered"
+    )
+
+
+def test_a_command_in_a_remedy_is_code_and_nothing_else_is_markup() -> None:
+    assert with_commands("run `suite doctor <b>`, ` alone") == (
+        "run <code>suite doctor &lt;b&gt;</code>, ` alone"
     )
