@@ -290,7 +290,7 @@ def _too_much_power(finals: Sequence[Trial], limit_w: float | None) -> str:
             " tune for time without --max-watts."
         )
     return (
-        f"No setting within the latency limit stays below {limit_w:g} W: the lowest mean power was"
+        f"No setting within the latency limit stays within {limit_w:g} W: the lowest mean power was"
         f" {min(known):.1f} W; use a higher --max-watts."
     )
 

@@ -194,7 +194,7 @@ def test_a_limit_of_power_is_kept() -> None:
     assert tuned(machine, 2.0, with_power(machine), 13.0).best.train_threads == 1
     with pytest.raises(
         SuiteError,
-        match=r"stays below 9 W: the lowest mean power was 12.0 W; use a higher --max-watts",
+        match=r"stays within 9 W: the lowest mean power was 12.0 W; use a higher --max-watts",
     ):
         tuned(machine, 2.0, with_power(machine), 9.0)
 
