@@ -109,7 +109,9 @@ def read_memory_study(directory: Path) -> MemoryStudy:
         for line in (*panel.planned, *panel.paper, *panel.published)
     ) + len(study.fits)
     if not study.panels or rows > MAX_ROWS or not all(panel.planned for panel in study.panels):
-        raise FileError(path, f"has a panel without a planned line, or more than {MAX_ROWS} rows")
+        raise FileError(
+            path, f"must have panels, each with a planned line, and at most {MAX_ROWS} rows"
+        )
     return study
 
 
