@@ -1,5 +1,5 @@
-"""The folders of a submission: ``<round>/<organization>/`` holds declaration, system, probes,
-audits, reviews, and ``<workload>/<framework>/run_<n>/`` bundles."""
+"""The folders of a submission: ``<round>/<organization>[.<system>]/`` holds declaration, system,
+probes, audits, reviews, and ``<workload>/<framework>/run_<n>/`` bundles."""
 
 import re
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from pathlib import Path
 from suite.bundle.attached import BEFORE
 from suite.bundle.layout import RUN, WITHDRAWN, is_withdrawal
 from suite.errors import SuiteError
+from suite.files.names import is_plain_name
 from suite.files.tree import files_below, paths_below
 from suite.submission.declaration import NAME
 
@@ -104,7 +105,8 @@ def submission_folder(organization: str, system: str | None) -> str:
 
 def is_folder_of(folder: str, organization: str) -> bool:
     """Whether ``submission_folder`` gives this name for a system of the organization."""
-    return folder == organization or folder.startswith(f"{organization}.")
+    system = folder.removeprefix(f"{organization}.")
+    return folder == organization or (system != folder and is_plain_name(system))
 
 
 def undeclared_submission(bundle: Path, workload: str, framework: str) -> Path | None:

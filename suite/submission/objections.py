@@ -1,5 +1,5 @@
-"""Objections to submissions: one TOML file each in the folder ``OBJECTIONS/<organization>`` beside
-the submission, which stays as it was signed."""
+"""Objections to submissions: one TOML file each in the folder ``OBJECTIONS/<folder>`` beside the
+submission ``<folder>``, which stays as it was signed."""
 
 import datetime
 import enum

@@ -67,9 +67,10 @@ def test_a_second_system_of_one_organization_has_a_folder_of_its_own(
     second = package_runs(make_runs(tmp_path / "more"), replace(offer, system="orin"), tmp_path)
     assert second == tmp_path / OPEN / "acme.orin"
     assert check_submission(second).complies == check_submission(submission).complies
-    elsewhere = second.rename(tmp_path / OPEN / "acme-orin")
-    findings = check_submission(elsewhere).findings
-    assert "submission-layout" in {finding.rule for finding in findings}
+    for name in ("acme-orin", "acme.", "acme.<i>orin"):
+        second = second.rename(tmp_path / OPEN / name)
+        findings = check_submission(second).findings
+        assert "submission-layout" in {finding.rule for finding in findings}, name
 
 
 def test_runs_of_different_machines_are_refused(offer: PackageRequest, tmp_path: Path) -> None:
