@@ -5,6 +5,7 @@ import json
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from reference_impls.contract import FLOAT32, LOCAL, WAITING
@@ -109,10 +110,21 @@ def _entry(members: Sequence[Row]) -> Row:
         if members[0]["reached"] is None
         else sum(bool(member["reached"]) for member in members)
     )
-    declared = {name: members[0].get(name) for name in DECLARED}
     evidence = {name: _shared(members, name) for name in SHARED}
     evidence["audited_by"] = _auditors(members)
-    return {**shared, **declared, **evidence, "runs": len(members), "reached": reached}
+    return {**shared, **_declared(members), **evidence, "runs": len(members), "reached": reached}
+
+
+def _declared(members: Sequence[Row]) -> Row:
+    """What the submissions of the runs declare, together: an organization may submit two boards of
+    one kind, whose runs are one entry. None where one of them does not declare it."""
+    of_each = {PurePath(str(member.get("path"))).parent: member for member in members}.values()
+    found = {name: [each.get(name) for each in of_each] for name in DECLARED}
+    return {name: None if None in values else _together(values) for name, values in found.items()}
+
+
+def _together(values: Sequence[Any]) -> Any:
+    return all(values) if isinstance(values[0], bool) else sum(values)
 
 
 def _auditors(members: Sequence[Row]) -> str | None:

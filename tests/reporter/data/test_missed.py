@@ -9,7 +9,8 @@ import pytest
 import reporter
 from reporter.board.boards import Board
 from reporter.board.making import make_boards
-from reporter.data.frames import Frames, Row
+from reporter.data.entries import make_entries
+from reporter.data.frames import Frames, Row, rows_of
 from reporter.data.missed import is_short, reached_text, times_with_shares, why_unranked
 from reporter.data.values import values_of_runs
 from suite.bundle.reader import Bundle
@@ -194,6 +195,17 @@ def test_more_unfinished_launches_than_planned_runs_need_a_decision(
 def test_launches_are_counted_as_unfinished_where_all_planned_runs_are_there() -> None:
     few = {**entry(3, 3, 5), "launches": 11, "launches_accepted": False}
     assert why_unranked(few) == "the entry has 3 runs instead of the 5 planned"
+
+
+def test_two_boards_of_one_kind_are_one_entry_with_what_both_submissions_planned(
+    tmp_path: Path,
+) -> None:
+    one = list(rows_of(submit(tmp_path, 3, 0).runs))
+    other = [{**row, "path": row["path"].replace("pies-ltd", "pies-ltd.second")} for row in one]
+    (entry,) = make_entries([*one, *other])
+    assert (entry["runs"], entry["planned_runs"], entry["launches"]) == (6, 6, 6)
+    assert entry["launches_accepted"] is False
+    assert why_unranked(entry) is None
 
 
 def test_a_target_that_was_reached_at_an_unknown_moment_is_not_called_missed(
