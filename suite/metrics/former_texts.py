@@ -152,6 +152,19 @@ FORMER = (
         r"the meter load did not read (\w+(?:\.\w+)?)",
         r"the meter `load` did not read its channel `\1`",
     ),
+    (
+        r"^(.+) stands out: (?!its )(.+) (\S+) times the median of (\d+) boards\.$",
+        r"\1 stands out: its \2 is \3 times the median of \4 boards.",
+    ),
+    (
+        r", (\S+) times the largest measured; ",
+        r", \1 times the largest measured number; ",
+    ),
+    (
+        r"; up to (\d+) ranks \((\S+) times\) the confidence interval is within a fifth of",
+        r"; up to \1 ranks (\2 times the largest measured number) the confidence interval is at"
+        r" most a fifth of",
+    ),
 )
 """The former words, and the words that are written now."""
 

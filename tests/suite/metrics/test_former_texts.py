@@ -12,6 +12,21 @@ def test_a_reason_in_its_former_words_agrees_with_the_recomputed_one() -> None:
     assert not list(json_differences(computed, written))
 
 
+def test_notes_of_boards_and_projections_in_their_former_words_agree() -> None:
+    written = [
+        "board 3 stands out: energy per epoch 1.3 times the median of 3 boards.",
+        "Ring: projected to 128 ranks, 32 times the largest measured; up to 8 ranks (2 times) the"
+        " confidence interval is within a fifth of the step time.",
+    ]
+    computed = [
+        "board 3 stands out: its energy per epoch is 1.3 times the median of 3 boards.",
+        "Ring: projected to 128 ranks, 32 times the largest measured number; up to 8 ranks (2"
+        " times the largest measured number) the confidence interval is at most a fifth of the step"
+        " time.",
+    ]
+    assert not list(json_differences(computed, written))
+
+
 def test_another_number_in_former_words_is_a_difference() -> None:
     former = "5.00 s that the machine was busy less 2.00 s of the suite's processes: the harness"
     former += " with its recorder, and the implementation with its ranks and workers. Kernel"
