@@ -189,7 +189,8 @@ def _out_of_memory(request: RunRequest, environment: Environment, progress: Prog
             else "not even a mini-batch of one sample fits: choose a smaller workload"
         )
     except KeyboardInterrupt:
-        advice = f"the search for a size that fits was interrupted; try --batch-size {size // 2}"
+        half = max(1, size // 2)
+        advice = f"the search for a size that fits was interrupted; try --batch-size {half}"
     return (
         f"Out of memory with mini-batches of {size} samples; {advice}. {path} keeps"
         f" {_kept(Path(path))}; see its output.txt."
