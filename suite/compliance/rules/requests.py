@@ -92,8 +92,8 @@ def _tuned_in_range(context: RequestContext) -> Violations:
     ):
         lowest, highest = getattr(context.workload.tunable, name)
         if not lowest <= value <= highest:
-            expected = f"{name} from {lowest} to {highest} ({option})"
-            yield Violation(context.file, expected, f"{value}")
+            allowed = f"from {lowest} to {highest}" if lowest < highest else f"= {lowest}"
+            yield Violation(context.file, f"{name} {allowed} ({option})", f"{value}")
 
 
 def _fixed_batch_size(context: RequestContext) -> tuple[ExpectedField, ...]:
