@@ -149,6 +149,9 @@ def rates(record: CountedSteps) -> dict[str, dict[str, tuple[float, ...]]]:
     return found
 
 
+TOO_MANY = "has more cache misses than accesses, or more mispredicted than executed branches,"
+
+
 def read_counted_steps(directory: Path) -> CountedSteps:
     """Read the record; raises FileError where it is malformed or its counts cannot be those of such
     processes."""
@@ -169,11 +172,7 @@ def read_counted_steps(directory: Path) -> CountedSteps:
             not 0 <= step.l1d_refill <= step.l1d_access
             or not 0 <= step.branch_mispredicts <= step.branches
         ):
-            raise FileError(
-                path,
-                "has more cache misses than accesses, or more mispredicted than executed branches,"
-                f" for a step of {name}",
-            )
+            raise FileError(path, f"{TOO_MANY} for a step of {name}")
         if not 0 < step.instructions < float("inf") or not step.l1d_access or not step.branches:
             raise FileError(
                 path, f"has no instructions, data accesses or branches for a step of {name}"
@@ -184,10 +183,9 @@ def read_counted_steps(directory: Path) -> CountedSteps:
             or window.steps < 1
             or not 0 < window.cpu_s < math.inf
         ):
+            name = window.framework[:40]
             raise FileError(
-                path,
-                f"has a timed window of {window.framework[:40]!r} without counts, steps or CPU"
-                " time",
+                path, f"has a timed window of {name!r} without counts, steps or CPU time"
             )
         if window.clock_hz is not None and not MIN_CLOCK_HZ < window.clock_hz < MAX_CLOCK_HZ:
             raise FileError(path, f"has an impossible clock of the cores, {window.clock_hz:g} Hz")
