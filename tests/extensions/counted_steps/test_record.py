@@ -76,11 +76,11 @@ def test_what_both_processes_have_is_no_part_of_a_step(tmp_path: Path) -> None:
         (PAIR[:1], "must have two processes"),
         (
             (PAIR[0], replace(PAIR[1], counts=replace(MORE, l1d_refill=9999))),
-            "more misses than accesses or branches",
+            "more cache misses than accesses, or more mispredicted",
         ),
         (
             (PAIR[0], replace(PAIR[1], counts=replace(MORE, branch_mispredicts=1))),
-            "more misses than accesses or branches",
+            "more cache misses than accesses, or more mispredicted",
         ),
         ((PAIR[0], replace(PAIR[1], counts=replace(MORE, instructions=1000))), "no instructions"),
     ],
