@@ -129,11 +129,6 @@ FORMER = (
     ),
     (r"the memory that all programs have on", r"the memory that all programs use on"),
     (r"peak of rank 0 less the other parts", r"peak of rank 0 minus the other parts"),
-    (
-        r"including pages of files that it read first",
-        r"including cached pages of files that no other cgroup had read before",
-    ),
-    (r"passes, over that time without", r"passes, divided by the same time without"),
     (r"it read (\S+ J), less than (.+) with (\S+ J)", r"it read \1, less than the \3 of \2"),
     (
         r"only studies of nodes have a model",
