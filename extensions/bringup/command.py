@@ -86,8 +86,8 @@ def bringup(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write what this board reports, its meter readings and a calibration to one file, which is
-    shown to you before it is saved."""
+    """Collect in one file what this board reports, what its meters read, and a calibration. You
+    see the file before it is saved."""
     if json and not yes:
         raise SuiteError("--json prints the finished file and asks nothing: give --yes as well.")
     if not yes and not sys.stdin.isatty():
@@ -124,8 +124,8 @@ def bringup(
     if written.bringup.failures:
         count = len(written.bringup.failures)
         raise Reported(
-            f"{count} part{'s' if count > 1 else ''} of the bring-up failed; the file names what"
-            " failed and holds everything else: send the file."
+            f"{count} part{'s' if count > 1 else ''} of the bring-up failed. The file lists the"
+            " failures and holds everything else, so send it all the same."
         )
 
 
@@ -189,7 +189,7 @@ def _calibration(one: Calibration) -> str:
     verdict = {
         True: f"outside the expected {expected}",
         False: f"within the expected {expected}",
-        None: f"partly outside the expected {expected}: use longer steps (--seconds)",
+        None: f"partly outside the expected {expected}: repeat with longer --seconds",
     }[one.deviates]
     return (
         f"{one.sensor} = {one.gain:.4f} x {one.meter} {one.offset_w:+.2f} W; gain"

@@ -55,7 +55,7 @@ def _baselines(folder: RecordFolder) -> Violations:
                 if not is_own and alone.get(key) != both.get(key):
                     yield Violation(
                         name,
-                        f"{key} = {both.get(key)!r}, as in the measurement of both",
+                        f"{key} = {both.get(key)!r}, as in the measurement of both sides",
                         f"{alone.get(key)!r}",
                     )
 
@@ -79,7 +79,7 @@ def _exclusive(folder: RecordFolder) -> Violations:
             for step, of_batch in overlaps(found):
                 yield Violation(
                     f"{beside(folder.path, batch).name}/training/step_times.csv",
-                    "training steps between the batches of inference",
+                    "no training step during a batch of inference",
                     f"step {step} runs during batch {of_batch}",
                     step + 1,
                 )
@@ -90,7 +90,8 @@ RULES = (
         "concurrent-baselines",
         "A baseline runs one side only, with the arrivals, batch size and threads of the"
         " measurement that it is compared with.",
-        "Interference is the difference that the other side makes, and nothing else.",
+        "Interference is the difference that the other side makes, so measurement and baseline may"
+        " differ in nothing else.",
         AGAIN,
         (OfFolder("concurrent-baselines", _baselines, formerly=("beside-baselines",)),),
     ),

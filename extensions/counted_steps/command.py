@@ -28,7 +28,10 @@ FORMAT = JsonFormat(
         "title": "what was counted",
         "source": "program that counted the events and simulated the caches",
         "valgrind": "version of valgrind",
-        "caches": ("processor; for each of l1i, l1d and last: size in bytes, ways, line in bytes"),
+        "caches": (
+            "processor; for each of l1i, l1d and last: size in bytes, number of ways, line size in"
+            " bytes"
+        ),
         "cpu_model": "processor of this machine, or null",
         "workload": "its name",
         "data": "name of the data set",
@@ -38,7 +41,7 @@ FORMAT = JsonFormat(
         "seed": "seed of weights and sample order",
         "processes": ("list: framework, framework_version, steps, counts (totals of the process)"),
         "timed": (
-            "list: framework, steps, cpu_s and clock_hz (or null) of a window without valgrind"
+            "list of windows without valgrind: framework, steps, cpu_s, and clock_hz or null"
         ),
         "figures": (
             "figures by framework, named like those of hardware counters; counts are per epoch"
@@ -60,7 +63,7 @@ def cachegrind(
         int, typer.Option(min=1, help="Counted steps, after five warm-up steps.")
     ] = 20,
     processor: Annotated[
-        str, typer.Option(help="Processor with the simulated caches: cortex-a72 or cortex-a53.")
+        str, typer.Option(help="Processor whose caches are simulated: cortex-a72 or cortex-a53.")
     ] = "cortex-a72",
     threads: Annotated[
         int, typer.Option(min=1, help="Threads; valgrind runs one of them at a time.")

@@ -99,7 +99,7 @@ def _timed(record: CountedSteps, names: tuple[str, ...]) -> str:
         )
     return (
         f" CPU time of a step: measured in {windows} windows of the same training without"
-        f" valgrind, restricted to the instructions that valgrind supports (AVX2).{clock}"
+        f" valgrind. The training uses only instructions that valgrind supports (AVX2).{clock}"
     )
 
 

@@ -149,7 +149,10 @@ def rates(record: CountedSteps) -> dict[str, dict[str, tuple[float, ...]]]:
     return found
 
 
-TOO_MANY = "has more cache misses than accesses, or more mispredicted than executed branches,"
+TOO_MANY = (
+    "has a negative count, more cache misses than accesses, or more mispredicted than executed"
+    " branches,"
+)
 
 
 def read_counted_steps(directory: Path) -> CountedSteps:
@@ -175,7 +178,7 @@ def read_counted_steps(directory: Path) -> CountedSteps:
             raise FileError(path, f"{TOO_MANY} for a step of {name}")
         if not 0 < step.instructions < float("inf") or not step.l1d_access or not step.branches:
             raise FileError(
-                path, f"has no instructions, data accesses or branches for a step of {name}"
+                path, f"must have instructions, data accesses and branches for a step of {name}"
             )
     for window in record.timed:
         if (
@@ -185,7 +188,7 @@ def read_counted_steps(directory: Path) -> CountedSteps:
         ):
             name = window.framework[:40]
             raise FileError(
-                path, f"has a timed window of {name!r} without counts, steps or CPU time"
+                path, f"must have counts, steps and CPU time for each timed window of {name!r}"
             )
         if window.clock_hz is not None and not MIN_CLOCK_HZ < window.clock_hz < MAX_CLOCK_HZ:
             raise FileError(path, f"has an impossible clock of the cores, {window.clock_hz:g} Hz")

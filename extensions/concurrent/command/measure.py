@@ -56,7 +56,10 @@ FIGURES_FORMAT = JsonFormat(
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Measure training beside inference: latency, queue, throughput, and what each side loses.",
+    help=(
+        "Measure training and inference at the same time: latency, queue, throughput, and how much"
+        " each slows the other."
+    ),
 )
 app.command(name="tune")(tune_command)
 
@@ -68,14 +71,14 @@ def concurrent(
     scenario: ScenarioOptions,
     sharing: SharingOptions,
     infer_batch: Annotated[
-        str, typer.Option(help="Batch sizes of the inference, each measured: 1,4,16.")
+        str, typer.Option(help="Batch sizes of the inference to measure, such as 1,4,16.")
     ] = "1,4,16,64,256",
     duration: Annotated[
         str,
         typer.Option(
             help=(
-                "Length of each measurement of both sides: 30s, 10m. Baselines take a quarter of"
-                " it."
+                "Length of each measurement of training and inference together, such as 30s or"
+                " 10m. A baseline takes a quarter of this time."
             )
         ),
     ] = "10m",
@@ -83,7 +86,8 @@ def concurrent(
         str | None,
         typer.Option(
             help=(
-                "Longest wait of an image for its batch: 50ms (default: until the batch is full)."
+                "Longest time that an image waits for its batch to fill, such as 50ms (default:"
+                " until the batch is full)."
             )
         ),
     ] = None,
@@ -153,7 +157,7 @@ def figures(
     folder: Annotated[Path, typer.Argument(help="Folder of an experiment.")],
     output: Annotated[
         Path,
-        typer.Option(help="Folder of the figures; must not be the experiment's, which is sealed."),
+        typer.Option(help="Folder for the figures, outside the experiment's sealed folder."),
     ],
     format_: Annotated[str, typer.Option("--format", help="svg, pdf or png.")] = "svg",
     json: Json = False,
@@ -237,8 +241,8 @@ def _row(result: BatchResult) -> str:
 def _notes(figures: InferenceFigures) -> Iterator[str]:
     mean_s, p99_s, max_s = figures.lateness_s
     yield (
-        f"the generator was late by {mean_s * 1e3:.2f} ms on average, 99th percentile"
-        f" {p99_s * 1e3:.2f} ms, at most {max_s * 1e3:.1f} ms"
+        f"lateness of the image generator: mean {mean_s * 1e3:.2f} ms, 99th percentile"
+        f" {p99_s * 1e3:.2f} ms, maximum {max_s * 1e3:.1f} ms"
     )
     if figures.arrival_gap_s is not None:
         yield (

@@ -153,22 +153,28 @@ class SharingOptions:
     )
     slice: Annotated[str, typer.Option("--slice", help="Period of --schedule sliced.")] = "100ms"
     share: Annotated[
-        float, typer.Option(help="Share of each period that training gets, with --schedule sliced.")
+        float, typer.Option(help="With --schedule sliced: part of each period that training gets.")
     ] = 0.5
     threads: Annotated[
         int | None,
         typer.Option(
-            help="Threads of the training (default: the workload's, else every usable core)."
+            help="Threads of the training (default: the workload's, else one per usable core)."
         ),
     ] = None
     infer_threads: Annotated[
         int | None, typer.Option(help="Threads of the inference (default: those of the training).")
     ] = None
     nice: Annotated[
-        int, typer.Option(min=-20, max=19, help="Priority of the training, 19 is the lowest.")
+        int,
+        typer.Option(
+            min=-20, max=19, help="Priority (nice value) of the training; 19 is the lowest."
+        ),
     ] = 0
     infer_nice: Annotated[
-        int, typer.Option(min=-20, max=19, help="Priority of the inference; below 0 needs root.")
+        int,
+        typer.Option(
+            min=-20, max=19, help="Priority (nice value) of the inference; below 0 needs root."
+        ),
     ] = 0
     cpus: Annotated[str | None, typer.Option(help="CPUs of the training: 0,1 (default: all).")] = (
         None

@@ -32,7 +32,7 @@ FORMAT = JsonFormat(
             "batch, schedule, train_threads, infer_threads, power_mode (null: mode not changed)"
         ),
         "minimised": "time or energy",
-        "samples_per_s": "median training rate in the final trials of best",
+        "samples_per_s": "median training rate of the setting `best` in the final trials",
         "energy_j": "median energy of the machine per trained sample, or null",
         "trials": (
             "list: candidate, duration_s, samples_per_s, p99_s (null: unfinished images),"
@@ -50,7 +50,8 @@ class TuningOptions:
     """What tuning aims at, and what it chooses from."""
 
     p99: Annotated[
-        str, typer.Option("--p99", help="Limit of the 99th percentile of latency: 300ms.")
+        str,
+        typer.Option("--p99", help="Upper limit of the 99th percentile of latency, such as 300ms."),
     ]
     minimise: Annotated[
         Goal,
@@ -64,19 +65,24 @@ class TuningOptions:
     max_watts: Annotated[
         float | None,
         typer.Option(
-            help="Limit of the machine's mean power; needs a power meter (`suite doctor`)."
+            help="Upper limit of the machine's mean power; needs a power meter (`suite doctor`)."
         ),
     ] = None
     infer_batch: Annotated[str, typer.Option(help="Batch sizes to choose from.")] = "1,4,16,64"
     duration: Annotated[
         str,
         typer.Option(
-            help="Length of each final measurement; the earlier ones take a quarter of this time."
+            help=(
+                "Length of each final measurement. The first measurement of a setting takes a"
+                " quarter of this time."
+            )
         ),
     ] = "60s"
     threads: Annotated[
         str | None,
-        typer.Option(help="Numbers of threads to choose from (default: 1 and every usable core)."),
+        typer.Option(
+            help="Numbers of threads to choose from (default: 1 and the number of usable cores)."
+        ),
     ] = None
     power_modes: Annotated[
         str | None,

@@ -45,8 +45,8 @@ def charts(study: StudyRecord) -> tuple[Chart, ...]:
         Chart(
             "beside-training",
             "Training beside inference",
-            "Training steps per second beside the inference and alone; line: 95 % interval,"
-            " computed from blocks of the measurement.",
+            "Training steps per second while inference runs, and without inference; line: 95 %"
+            " interval, computed from blocks of the measurement.",
             lambda *_: _rates(folder),
         ),
     )
@@ -102,9 +102,9 @@ def _over_time(folder: Path) -> Plot | Missing:
     )
     headings = (
         "batch",
-        "first interval, ms",
-        "last interval with a finished image, ms",
-        "start of that interval, s",
+        "mean latency in the first interval, ms",
+        "mean latency in the last interval with a finished image, ms",
+        "start of that last interval, s",
     )
     return Plot((panel,), headings, rows)
 

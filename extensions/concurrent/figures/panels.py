@@ -68,7 +68,8 @@ def throughput(folder: Path) -> PaperFigure:
         lines.append(line_through([(size, found.alone.value) for size, _ in points], "join"))
     panel = lines_panel(("inference batch, images", "training, steps/s"), lines, doubling_scale)
     about = (
-        "Training steps per second beside the inference, by inference batch size; thin line: alone."
+        "Training steps per second while inference runs, by inference batch size; thin line:"
+        " without inference."
     )
     return PaperFigure(
         (panel,), (), about, "95 % interval, computed from blocks of the measurement"
@@ -118,7 +119,9 @@ def _unstable(wanted: Measure, folder: Path) -> FoundValue | Unknown:
         return Unknown(f"batches of {wanted.batch} were not measured")
     state = found.beside.stability.state
     if state is QueueState.UNDECIDED:
-        return Unknown("whether the queue is stable is undecided: measure for longer")
+        return Unknown(
+            "the measurement does not show whether the queue is stable: measure for longer"
+        )
     return FoundValue(float(state is QueueState.UNSTABLE), of="one measurement")
 
 
@@ -143,7 +146,7 @@ MEASURES: Mapping[str, Callable[[Measure, Path], FoundValue | Unknown]] = {
     "unstable": _unstable,
     "latency-ratio": partial(_ratio, lambda found: found.beside.latency_s, "mean latency with"),
     "training-ratio": partial(
-        _ratio, lambda found: found.training.steps_per_s, "training rate beside"
+        _ratio, lambda found: found.training.steps_per_s, "training rate during inference with"
     ),
 }
 

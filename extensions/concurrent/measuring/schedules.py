@@ -55,12 +55,12 @@ class Sliced(Schedule):
     def __init__(self, period_ns: int, training_share: float) -> None:
         if not 0 < training_share < 1:
             raise SuiteError(
-                f"--share {training_share:g} leaves one side no time; it is the training's share of"
-                " a period, such as 0.5."
+                f"--share {training_share:g} leaves one side no time; give training a share of each"
+                " period above 0 and below 1, such as 0.5."
             )
         if period_ns < MS:
             raise SuiteError(
-                "--slice is shorter than the kernel's own time slices; the shortest is 1ms."
+                "--slice is shorter than the kernel's own time slices; use 1ms or more."
             )
         self._period_ns, self._training_ns = period_ns, round(period_ns * training_share)
         self._is_training: bool | None = None

@@ -21,7 +21,7 @@ class BatchRule:
                 f"An inference batch of {self.size} has no image; the smallest --infer-batch is 1."
             )
         if self.deadline_ns is not None and self.deadline_ns < 0:
-            raise SuiteError("--deadline cannot be before an image's arrival; the shortest is 0ms.")
+            raise SuiteError("--deadline cannot be before an image's arrival; use 0ms or more.")
 
 
 class Queue:

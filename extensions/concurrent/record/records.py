@@ -176,7 +176,7 @@ def _refuse_setting(path: Path, setting: Setting) -> None:
         raise FileError(
             path,
             f"has a duration of {setting.duration_s:g} s and a window of {setting.window_ns} ns, "
-            "which must be equal",
+            f"which must be equal, above 0 and below {MAX_DURATION_S / 86400:g} days",
         )
 
 
@@ -199,7 +199,7 @@ def _refuse_contradictions(folder: Path, found: Recording) -> None:
     if len(noticed) > len(intended):
         raise FileError(
             folder / NOTICED,
-            f"has {len(noticed)} images, but by the setting only {len(intended)} arrive",
+            f"has {len(noticed)} images, but according to the setting only {len(intended)} arrive",
         )
     early = np.flatnonzero(noticed < intended[: len(noticed)])
     if len(early):
@@ -220,7 +220,7 @@ def _refuse_contradictions(folder: Path, found: Recording) -> None:
             _before_noticed(found.column("sent_ns"), ends, noticed),
         ),
         (
-            "has times that do not increase",
+            "has times that are not in the order asked, sent, start, end",
             (np.diff(batches[:, BatchRow._fields.index("asked_ns") :], axis=1) < 0).any(axis=1),
         ),
         (

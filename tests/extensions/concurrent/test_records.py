@@ -51,7 +51,8 @@ def test_the_intended_arrivals_are_in_no_file(written: tuple[Path, Recording]) -
         (folder / MEASUREMENT).read_text().replace('"seed": 1', '"seed": 2')
     )
     with pytest.raises(
-        SuiteError, match=r"noticed before its intended arrival|images, but by the setting only"
+        SuiteError,
+        match=r"noticed before its intended arrival|images, but according to the setting only",
     ):
         read_recording(folder)
 
@@ -93,7 +94,7 @@ def change(column: str, by: int) -> Callable[[list[list[int]]], None]:
         ),
         (
             change("end_ns", -(10**8)),
-            "line 4: the batch has times that do not increase|expected 7 whole numbers",
+            "line 4: the batch has times that are not in the order|expected 7 whole numbers",
         ),
         (change("end_ns", 10**9), "line 5: the batch starts before its predecessor ended"),
     ],
