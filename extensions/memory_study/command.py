@@ -55,8 +55,8 @@ PLAN_FORMAT = JsonFormat(
         "largest_image": "largest picture that fits without recomputation, or null",
         "bfloat16": "planned_bytes if all activations were kept in bfloat16",
         "storage": (
-            "schedule without recomputation that keeps the fewest activations on storage (keys:"
-            " planned_bytes and those of schedule), or null"
+            "schedule without recomputation that keeps the fewest activations on storage, or null;"
+            " its keys are those of `schedule`, and planned_bytes"
         ),
         "blocks": (
             "list: sizes and times of each block of the chain, and the ways in which the block"
@@ -95,7 +95,7 @@ KEPT_FORMAT = JsonFormat(
         "name": "part of the network that is trained",
         "trained": "number of its parameters",
         "kept_bytes": "storage that autograd keeps for the backward pass",
-        "weight_bytes": "bytes of weights in kept_bytes; weights are in memory anyway",
+        "weight_bytes": "part of kept_bytes that is weights, which are in memory anyway",
     },
     is_list=True,
 )
@@ -134,7 +134,7 @@ BatchSize = Annotated[
 Model = Annotated[
     str,
     typer.Argument(
-        help="A stored network (resnet18, workload-lenet, …) or one of torchvision's by name."
+        help="A stored network (resnet18, workload-lenet, …), or the name of a torchvision network."
     ),
 ]
 Image = Annotated[
@@ -159,8 +159,8 @@ def plan_command(
         str,
         typer.Argument(
             help=(
-                "A stored network (resnet18, workload-lenet, …) or one of torchvision's by name,"
-                " which PyTorch traces."
+                "A stored network (resnet18, workload-lenet, …), or the name of a torchvision"
+                " network, which PyTorch then traces."
             )
         ),
     ],
@@ -278,14 +278,14 @@ def study(
         str,
         typer.Option(
             metavar="NAME,…",
-            help="Networks to measure; all five ResNets are planned in any case.",
+            help="Networks to measure; the plan always covers all five ResNets.",
         ),
     ] = "resnet18,resnet50",
     budget: Annotated[
         str, typer.Option(help="Memory limit, drawn as a line in the figures.")
     ] = "2GB",
     measure_below: Annotated[
-        str, typer.Option(help="Measure only schedules with a planned peak up to this.")
+        str, typer.Option(help="Measure only schedules whose planned peak memory is at most this.")
     ] = "3GB",
     steps: Annotated[
         int, typer.Option(min=1, help="Measured steps of each schedule, after one warm-up step.")
@@ -346,7 +346,7 @@ def _budget(text: str) -> int:
     if text not in devices:
         raise SuiteError(
             unknown_name(
-                "device with a stated memory", text, sorted(devices), "`suite list devices`"
+                "known memory size for the device", text, sorted(devices), "`suite list devices`"
             )
         )
     memory = devices[text].memory
@@ -401,7 +401,7 @@ def _elsewhere_lines(made: MemoryPlan) -> Iterator[str]:
     yield (
         "With activations on storage, training fits (`suite run --spill DIR`):"
         f" {stored.schedule.name}, {write_size(fixed + stored.cost.peak_bytes)} of memory. Each "
-        f"step writes {write_size(moved)} and reads them again, which takes {card:.3g} s on an SD"
+        f"step writes {write_size(moved)} and reads them again. That takes {card:.3g} s on an SD"
         f" card of class 10 and {disk:.2g} s on an NVMe disk of 1 GB/s."
     )
 
@@ -409,9 +409,9 @@ def _elsewhere_lines(made: MemoryPlan) -> Iterator[str]:
 def _verdict(made: MemoryPlan) -> Iterator[str]:
     budget = write_size(made.budget_bytes)
     if made.fits:
-        yield f"Training fits {budget} without recomputation."
+        yield f"Training fits into {budget} without recomputation."
     else:
-        yield f"Training does not fit {budget} without recomputation."
+        yield f"Training does not fit into {budget} without recomputation."
     if made.largest_batch_size is None:
         yield "Without recomputation not even one picture fits."
     else:
@@ -431,10 +431,11 @@ def _verdict(made: MemoryPlan) -> Iterator[str]:
             "estimated" if made.workplace.times is None else "measured",
         )
         yield (
-            f"With recomputation, training fits: schedule {made.schedule.schedule.name}, "
-            f"{write_size(made.planned_bytes)}, recompute factor {cost.recompute_factor:.2f} from"
-            f" {times} times ({made.schedule.schedule.forwards} forward runs for"
-            f" {len(made.blocks)} blocks)."
+            f"With recomputation, training fits: schedule {made.schedule.schedule.name} needs"
+            f" {write_size(made.planned_bytes)}. Its recompute factor is"
+            f" {cost.recompute_factor:.2f}, computed from {times} times. A step has"
+            f" {made.schedule.schedule.forwards} forward runs of blocks; without recomputation it"
+            f" would have {len(made.blocks)}."
         )
 
 
@@ -505,11 +506,11 @@ def _table_lines(found: list[Cell]) -> Iterator[str]:
     worst = max(found, key=lambda cell: abs(cell.deviation))
     far = sum(abs(cell.deviation) > LIMIT for cell in found)
     yield (
-        f"{len(found)} cells; {far} deviate by more than {LIMIT:.0%}, the largest deviation is"
+        f"{len(found)} cells; {far} deviate by more than {LIMIT:.0%}. The largest deviation is"
         f" {worst.deviation:+.2%}."
     )
     yield (
-        "Formula: 4 bytes [P + B (2 L - c)]; c = twice the outputs of the shortcuts with a stride,"
-        " minus the picture (extensions/memory_study/README.md)."
+        "Formula: 4 bytes [P + B (2 L - c)] for a mini-batch of B;"
+        " extensions/memory_study/README.md explains P, L and c."
     )
     yield "Kept by PyTorch: the weights, and the tensors that autograd keeps for the backward pass."

@@ -51,21 +51,22 @@ class LimitOptions:
     """The question."""
 
     max_watts: Annotated[
-        float | None, typer.Option(help="Average power must stay below this (W).")
+        float | None, typer.Option(help="Upper limit of the average power (W).")
     ] = None
     max_minutes: Annotated[
         float | None,
-        typer.Option(
-            help="Time of what time_s measures, such as an epoch, must stay below this (minutes)."
-        ),
+        typer.Option(help="Upper limit of time_s, for example the time of an epoch (in minutes)."),
     ] = None
     max_joules: Annotated[
-        float | None, typer.Option(help="Energy must stay below this (J per epoch).")
+        float | None, typer.Option(help="Upper limit of the energy that is used in time_s (J).")
     ] = None
     minimise: Annotated[
         str | None,
         typer.Option(
-            help="time, power or energy (default: time; energy if only the time is limited)."
+            help=(
+                "Quantity to minimise: time, power or energy (default: energy if only the time is"
+                " limited, otherwise time)."
+            )
         ),
     ] = None
 
@@ -77,7 +78,10 @@ class ModelOptions:
     model: Annotated[
         str,
         typer.Option(
-            help="physical; or a baseline: linear (as in the paper), neural (as in PowerTrain)."
+            help=(
+                "physical, or one of two baselines: linear (Prashanthi et al., 2022) or neural"
+                " (PowerTrain)."
+            )
         ),
     ] = "physical"
     other: Annotated[
@@ -115,7 +119,8 @@ def predict(
     design: Annotated[
         bool,
         typer.Option(
-            "--design", help="Print the modes to profile first, as a table to fill in, and stop."
+            "--design",
+            help="Print the modes to profile first, as a table to fill in; predict nothing.",
         ),
     ] = False,
     front: Annotated[
@@ -195,7 +200,8 @@ def _lines(
     predicted = len(known.modes) - len(profile)
     yield (
         f"{len(profile)} modes profiled, {predicted} predicted; the intervals' nominal coverage"
-        " is 90 % (extensions/prediction/README.md: how often they contained the true value)."
+        " is 90 % (extensions/prediction/README.md says how often an interval contained the true"
+        " value)."
     )
     found = answer(known, asked)
     if asked.limits():

@@ -25,13 +25,13 @@ FORMAT = JsonFormat(
     "suite viewpoint",
     {
         "folder": "folder of the records",
-        "schema": "schema of viewpoint.json, which has all keys but folder",
+        "schema": "version of the record viewpoint.json, which has all these keys except `folder`",
         "setting": "teacher, student, tracks, storage, idle machine and energy",
         "teacher_parameters": "number",
         "student_parameters": "number",
         "labels": (
-            "tracks, the sure and the kept ones among them, frames, size_bytes, noise (share of"
-            " wrong labels, with an interval)"
+            "tracks, sure (tracks that the teacher was sure of), kept (tracks that were kept),"
+            " frames, size_bytes, noise (share of wrong labels, with an interval)"
         ),
         "views": (
             "list: view_deg, and the accuracy of teacher, student before training and student"
@@ -70,8 +70,8 @@ class ViewpointOptions:
         float,
         typer.Option(
             help=(
-                "Minimum probability of the teacher's class in the last frame for it to label"
-                " the track."
+                "The teacher labels a track if, in the last frame, the probability of the class"
+                " that it predicts is at least this."
             )
         ),
     ] = 0.95
@@ -95,7 +95,7 @@ class ViewpointOptions:
     ] = 1
     threads: Annotated[
         int | None,
-        typer.Option(help="Threads of teacher and student (default: every usable core)."),
+        typer.Option(help="Threads of teacher and student (default: one per usable core)."),
     ] = None
     output: Annotated[
         Path | None,

@@ -59,8 +59,8 @@ def _learned(found: Recording, folder: Path) -> Violations:
         if following.start_ns < step.end_ns:
             yield Violation(
                 "steps.csv",
-                "steps one after the other",
-                "a step that begins before its predecessor ended",
+                "a step that begins only when its predecessor has ended",
+                "a step that begins earlier",
                 number + 1,
             )
             return
@@ -76,7 +76,7 @@ def _idle(found: Recording, _folder: Path) -> Violations:
     if not 0 < found.student.cpu_s <= MARGIN * setting.cores * time_s:
         yield Violation(
             "student.json",
-            f"CPU time above 0 and within {setting.cores} cores for {time_s:.1f} s",
+            f"CPU time above 0 s, and at most {MARGIN:g} x {setting.cores} cores x {time_s:.1f} s",
             f"{found.student.cpu_s:.6g} s",
         )
 
@@ -94,7 +94,7 @@ RULES = (
     Rule(
         "viewpoint-idle",
         "The student ran only in idle CPU time (in a cgroup with cpu.idle or the lowest weight),"
-        " and its CPU time is at most what the machine's cores could give.",
+        " and its CPU time is at most 10 % more than the machine's cores could give.",
         "Training on the node must not slow down the node's own work.",
         AGAIN,
         (OfFolder("viewpoint-idle", _of_records(_idle)),),

@@ -57,8 +57,8 @@ SCORE_COLUMNS = (
         SCORE_J,
         "expected energy",
         "J",
-        "energy of training to the target, computed for as many epochs as the expected time; with"
-        " its 95 % interval",
+        "energy of training to the target, computed for the same number of epochs as the expected"
+        " time; with its 95 % interval",
         is_energy=True,
     ),
     Column(

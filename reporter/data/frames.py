@@ -124,8 +124,8 @@ RUNS: Mapping[str, str] = {
     ),
     "audited_in": (
         "framework in which an unsigned audit replayed the run and found agreeing losses, and how"
-        " the training state was chosen: drawn (by a value from somebody else) or self-drawn; None"
-        " without such an audit"
+        " the audit chose the training state to start from: drawn (by a value from somebody else)"
+        " or self-drawn; None without such an audit"
     ),
     "audited_by": (
         "organizations that, in a signed review, drew a training state of the run, replayed the "
@@ -155,7 +155,7 @@ RUNS: Mapping[str, str] = {
         "declared number of launches of the entry, unfinished ones included; None if not declared"
     ),
     "launches_accepted": (
-        "whether a reviewer accepted that more launches failed than runs were planned; None"
+        "whether a reviewer accepted that the failed launches outnumber the planned runs; None"
         " outside a submission"
     ),
     "state": (
@@ -190,8 +190,8 @@ FIGURES: Mapping[str, str] = {
     "reason": "why the value is unknown",
     "method": "how the value was obtained",
     "level": (
-        "level of the EE HPC WG's power measurement methodology that the measurement of an energy"
-        " meets"
+        "level that the measurement of an energy meets in the EE HPC WG's power measurement"
+        " methodology"
     ),
     "covers": (
         "what the sensor of an energy or power covers: chip, chips (CPU and GPU), module, board or"

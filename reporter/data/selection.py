@@ -68,9 +68,9 @@ def choose_rows(
     ]
     groups = _merged([group for group in left if group.ids], capacity - len(own), order)
     note = (
-        f"{len(own)} of {len(every)} entries have their own row: the lowest value of each "
-        "framework, then the second lowest of each, and so on. The others share a row per "
-        "framework: lowest to highest value, with a mark at the median."
+        f"{len(own)} of {len(every)} entries have their own row: the entry with the lowest value"
+        " of each framework, then the second lowest of each, and so on. The others share a row per"
+        " framework: lowest to highest value, with a mark at the median."
     )
     return RowSelection(tuple(name for name in every if name in own), groups, note)
 

@@ -121,8 +121,8 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     middle = "lowest to highest value, with a mark at the median"
     lines, notes = lines_of(frames, curves, order, lambda some: some[len(some) // 2].points)
     about = (
-        "Accuracy after each epoch against the sum of the epoch times, in which evaluations do not"
-        " count; mean over runs, up to the last evaluation of the run with the fewest evaluations."
+        "Accuracy after each epoch against the sum of the epoch times (without evaluations)."
+        " Mean over runs, up to the last evaluation of the run with the fewest evaluations."
     )
     panel = lines_panel(
         ("training time, s", "accuracy, %"), lines, linear_scale_without_zero, is_from_zero=False
@@ -154,8 +154,8 @@ def _curve(frames: Frames, run: str) -> list[Point]:
 CHART = Chart(
     "accuracy",
     "Accuracy against training time",
-    "One line per run, one point per evaluation; horizontal: sum of the epoch times, in which"
-    " evaluations do not count.",
+    "One line per run, one point per evaluation. Horizontal axis: sum of the epoch times (without"
+    " evaluations).",
     describe,
     frozenset({"board", "comparison", "figures", "first", "front", "study"}),
     position=30,

@@ -144,8 +144,8 @@ def _recomputation(image: int, batch: int) -> PaperFigure:
         lines.append(line_of(depth, style, points))
     panel = lines_panel(("recompute factor", "memory, MiB"), lines, linear_scale_without_zero)
     about = (
-        "Weights and activations of homogeneous chains of the networks' depth, with Revolve's"
-        " schedules. Thin line: 2 GiB."
+        "Memory of weights and activations of homogeneous chains (equal layers, as many as the"
+        " network has), with Revolve's schedules. Thin line: 2 GiB."
     )
     return _only(panel, about)
 

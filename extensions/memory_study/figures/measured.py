@@ -73,7 +73,9 @@ def _table(
             rows.append((row[0], "measured", *found))
             count += sum(map(bool, found))
     if not count:
-        return Missing("the study measured no network at this table's pictures and mini-batches")
+        return Missing(
+            "the study measured no network at this table's picture sizes and mini-batch sizes"
+        )
     columns = (panel.columns[0], "how", *panel.columns[1:])
     about = (
         f"{figure.about} Measured ({count} cells): highest resident set of a process of PyTorch"

@@ -110,7 +110,9 @@ def read_memory_study(directory: Path) -> MemoryStudy:
     ) + len(study.fits)
     if not study.panels or rows > MAX_ROWS or not all(panel.planned for panel in study.panels):
         raise FileError(
-            path, f"must have panels, each with a planned line, and at most {MAX_ROWS} rows"
+            path,
+            "must have at least one panel, a planned line in every panel, and at most"
+            f" {MAX_ROWS} rows in all",
         )
     return study
 

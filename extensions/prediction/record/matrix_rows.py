@@ -32,8 +32,8 @@ def rows_of_matrix(folder: Path) -> list[Row]:
     if others:
         raise FileError(
             folder / MATRIX,
-            f"varies {', '.join(others)} as well as resources; give each other setting one value,"
-            " because modes are predicted for one value only",
+            f"varies {', '.join(others)} as well as resources; give every setting that is not a"
+            " resource one value, because modes are predicted for one value only",
         )
     timed = _timed(matrix, folder)
     powers = [point.figures.mean_power_w for point in matrix.points]
@@ -85,5 +85,5 @@ def _amount(name: str, value: str, folder: Path) -> float:
         return float(value)
     except ValueError:
         raise FileError(
-            folder / MATRIX, f"has {name} = {value[:40]!r}, which is not an amount"
+            folder / MATRIX, f"has {name} = {value[:40]!r}, which is not a number"
         ) from None

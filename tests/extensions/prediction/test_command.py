@@ -62,7 +62,8 @@ def test_an_answer_has_intervals_what_binds_and_what_to_profile_next(say: Say, t
     assert code == 0
     assert (
         "10 modes profiled, 230 predicted; the intervals' nominal coverage is 90 %"
-        " (extensions/prediction/README.md: how often they contained the true value)." in printed
+        " (extensions/prediction/README.md says how often an interval contained the true value)."
+        in printed
     )
     assert "Smallest time with power at most 14 W: cores " in printed
     assert "binding constraint: power limit; elasticity of the time: " in printed

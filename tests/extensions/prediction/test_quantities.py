@@ -112,5 +112,5 @@ def test_cores_of_a_sweep_may_be_a_list(tmp_path: Path) -> None:
     given = (("cores", "0-3,6"), ("cores", "2,3"), ("cpu_quota", "1.5"))
     assert [_amount(name, value, tmp_path) for name, value in given] == [5, 2, 1.5]
     for name, value in (("cores", "a-b"), ("threads", "0-3")):
-        with pytest.raises(FileError, match="is not an amount"):
+        with pytest.raises(FileError, match="is not a number"):
             _amount(name, value, tmp_path)
