@@ -70,7 +70,7 @@ def draw(item: Item, record: CountedSteps) -> PaperFigure | Missing:
         tuple(panels),
         (),
         _about(record, names),
-        "none: the counts come from one pair of processes for each framework",
+        "none, because the counts come from one pair of processes for each framework",
     )
 
 

@@ -132,8 +132,8 @@ def _statistics_or_reason(rows: Sequence[Row | None]) -> RunStatistics | str:
         return reasons[0] if reasons else "a run lacks this figure"
     if len(values) < MIN_RUNS:
         return (
-            f"an interval needs at least {MIN_RUNS} runs of each value, not {len(values)}; add runs"
-            " with --seeds"
+            f"an interval needs at least {MIN_RUNS} runs of each value, but this value has only"
+            f" {len(values)}; add runs with --seeds"
         )
     return run_statistics(values) if min(values) > 0 else NEEDS_POSITIVE
 

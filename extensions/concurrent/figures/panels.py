@@ -35,7 +35,7 @@ def sawtooth(folder: Path) -> PaperFigure:
         f"Latency of every image that arrived within the first {FIRST_S:g} s: queueing and"
         " execution, from its intended arrival."
     )
-    return PaperFigure((panel,), (), about, "none: every point is one image")
+    return PaperFigure((panel,), (), about, "none, because every point is one image")
 
 
 def over_time(folder: Path) -> PaperFigure:

@@ -39,7 +39,7 @@ def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
         f" includes the framework's {study.framework_bytes / calculated.MIB:.0f} MiB. The factor"
         " is the CPU time of a step divided by that of a step without recomputation."
     )
-    return PaperFigure((panel, second), (), about, "none: every point is one process")
+    return PaperFigure((panel, second), (), about, "none, because every point is one process")
 
 
 def _lines(item: Item, study: MemoryStudy) -> list[Line]:
