@@ -30,6 +30,7 @@ PARTS = {
     "total": ("end_to_end_s",),
 }
 VARIED = ("batch_size", "learning_rate")
+ALIKE = "differ only in batch size (learning rates may differ, too)"
 PER_EPOCH, PER_STEP = "s per epoch", "ms per mini-batch"
 MS_PER_S, MIB = 1e3, 2.0**-20
 Drawn = Plot | Missing
@@ -61,7 +62,7 @@ def _figure_by_batch_size(
     }
     lines = _lines(frames, values)
     if not lines:
-        return Missing("no setting was run at two batch sizes with all else equal")
+        return Missing(f"no two entries {ALIKE}")
     quantity = _Quantity(axis, values, tips, figure, 6)
     panel = _plane(frames, context, lines, quantity, "global batch size, samples")
     return Plot((panel,), ("entry", "batch size", axis), _table(frames, lines, [values]))
@@ -79,10 +80,7 @@ def times(frames: Frames, context: Context) -> Drawn:
     ]
     lines = _lines(frames, ids)
     if not lines:
-        return Missing(
-            "no setting was run at two batch sizes, for at least two epochs each, with all else"
-            " equal"
-        )
+        return Missing(f"no two entries with runs of two or more epochs {ALIKE}")
     quantities = []
     for unit in (PER_EPOCH, PER_STEP):
         for part, found in parts.items():
@@ -188,7 +186,7 @@ def _of_paper(
 ) -> PaperFigure | Missing:
     groups = _groups(frames, values)
     if not groups:
-        return Missing("no training was run with two batch sizes and all else equal")
+        return Missing(f"no two entries {ALIKE}")
     panel, notes = _panel(frames, groups, values, axis)
     return PaperFigure((panel,), _ids(groups), about, OVER_RUNS, notes)
 
@@ -204,10 +202,7 @@ def per_epoch_and_step(frames: Frames, part: str) -> PaperFigure | Missing:
     }
     groups = _groups(frames, epochs)
     if not groups:
-        return Missing(
-            "no training was run with two batch sizes, for at least two epochs each, and all else"
-            " equal"
-        )
+        return Missing(f"no two entries with runs of two or more epochs {ALIKE}")
     upper, notes = _panel(frames, groups, epochs, f"{part}, {PER_EPOCH}")
     lower, _ = _panel(frames, _groups(frames, per_step), per_step, f"{part}, {PER_STEP}")
     about = f"{about} per epoch and per mini-batch, mean over epochs 2 to last."

@@ -102,8 +102,8 @@ def cpu_residency(frames: Frames) -> PaperFigure | Missing:
     clocks = [f"{low} MHz" if low == high else f"{low}–{high} MHz" for low, high in bins]
     panel = rows_panel("share of the readings, %", rows, clocks, is_stacked=True)
     about = (
-        "Clock readings of all cores between run_start and run_stop, for each entry from its run"
-        " with the lowest seed."
+        "Clock readings of all cores between run_start and run_stop. For each entry, the run with"
+        " the lowest seed is shown."
     )
     middle = "lowest to highest value, with a mark at the median"
     notes = tuple(note.replace(middle, "the mean") for note in chosen.notes)

@@ -59,9 +59,9 @@ OF_RUN = (
 """Properties that do not tell idle machines apart."""
 WITH_ENERGY = {
     "workers": (1, ""),
-    "storage_medium": (2, "two storage media"),
+    "storage_medium": (2, "storage medium"),
 }
-"""By the property that a figure varies: how many values it needs, and what they are."""
+"""By the property that a figure varies: how many values it needs, and its name."""
 Drawn = tuple[Sequence[PlotRow], Notes, Sequence[str]]
 """Rows, notes on them, and the entries that they are of."""
 
@@ -122,10 +122,10 @@ def _place(kind: str) -> int:
 
 def by(frames: Frames, varies: str) -> PaperFigure | Missing:
     """Energy per epoch, J, by a property of WITH_ENERGY; a panel per kind of instrument."""
-    found, (least, needed) = entry_estimates(frames, ENERGY), WITH_ENERGY[varies]
+    found, (least, name) = entry_estimates(frames, ENERGY), WITH_ENERGY[varies]
     if not found:
         return Missing(f"the energy is unknown: {why_missing(frames, ENERGY)}")
-    values = {name: (one,) for name, one in found.items()}
+    values = {entry: (one,) for entry, one in found.items()}
 
     def rows(names: Sequence[str]) -> Drawn:
         groups = varied_groups(frames, names, varies, least=least)
@@ -133,7 +133,7 @@ def by(frames: Frames, varies: str) -> PaperFigure | Missing:
 
     panels, notes, ids = panels_by_instrument(frames, ENERGY, AXIS, values, rows)
     if not panels:
-        return Missing(f"no training with a known energy was run with {needed} and all else equal")
+        return Missing(f"no two entries with a known energy differ only in {name}")
     return PaperFigure(panels, ids, "Mean over epochs 2 to last.", OVER_RUNS, notes, ENERGY)
 
 
@@ -161,7 +161,7 @@ def by_mode(frames: Frames) -> PaperFigure | Missing:
     stacked = partial(rows_panel, series=("baseload", "training"), is_stacked=True)
     panels, notes, ids = panels_by_instrument(frames, ENERGY, AXIS, split, rows, stacked)
     if not panels:
-        return Missing("no training was run in two power modes with all else equal")
+        return Missing("no two entries with known energy and baseload differ only in power mode")
     about = (
         "Mean over epochs 2 to last. Baseload: power of the idle machine before the run × time per"
         " epoch."

@@ -58,11 +58,11 @@ COLUMNS = (WAITS, ("compute_s",))
 LATER, FIRST = "epochs 2 to last", "epoch 1"
 DECADE = 10.0
 NEEDED = {
-    "workers": "two numbers of workers",
-    "storage_medium": "two storage media",
-    "power_mode": "two power modes",
+    "workers": "number of workers",
+    "storage_medium": "storage medium",
+    "power_mode": "power mode",
 }
-"""What runs differ in, by the property that a figure varies."""
+"""What entries differ in, by the property that a figure varies."""
 
 
 def by_part(frames: Frames, context: Context) -> Plot | Missing:
@@ -242,13 +242,13 @@ def _first_and_later(
 
 def by(frames: Frames, varies: str) -> PaperFigure | Missing:
     """Parts of an epoch after the first, s, by a property of NEEDED."""
-    return _stacked(frames, varies, is_later_epoch, NEEDED[varies])
+    return _stacked(frames, varies, is_later_epoch, f"differ only in {NEEDED[varies]}")
 
 
 def first_by_storage(frames: Frames) -> PaperFigure | Missing:
     """Parts of epoch 1, s, by storage medium, without data-loading processes."""
     alone = frames.of_entries(frames.entries[frames.entries["workers"] == 0])
-    needed = f"{NEEDED['storage_medium']} and no loading worker"
+    needed = f"without loading workers differ only in {NEEDED['storage_medium']}"
     return _stacked(alone, "storage_medium", is_first_epoch, needed)
 
 
@@ -277,8 +277,8 @@ def time_to_target(frames: Frames) -> PaperFigure | Missing:
         return Missing(f"time to target is unknown: {why_missing(frames, 'time_to_target_s')}")
     rows, notes = flat_rows(frames, {name: (one,) for name, one in found.items()})
     about = (
-        "Time from run_start to the evaluation that reaches the target accuracy, without uncounted"
-        " time."
+        "Time from run_start to the evaluation that reaches the target accuracy, minus uncounted"
+        " time (storing states, asking a witness, pauses)."
     )
     panel, error_bars = rows_panel("time to target, s", rows), "± one standard deviation over runs"
     return PaperFigure((panel,), tuple(found), about, error_bars, notes)
@@ -290,7 +290,7 @@ def _stacked(
     parts = _means_of_parts(frames, is_wanted)
     groups = varied_groups(frames, parts, varies)
     if not groups:
-        return Missing(f"no training was run with {needed} and all else equal")
+        return Missing(f"no two entries {needed}")
     when, axis = (
         (LATER, "time per epoch, s")
         if is_wanted is is_later_epoch

@@ -153,7 +153,10 @@ def _left_out(axes: Sequence[RadarAxis]) -> Notes:
     missing = ", ".join(axis.title for axis in AXES if axis not in axes)
     if not missing:
         return ()
-    return (f"Without an axis (unknown or not comparable for some entries): {missing}.",)
+    return (
+        "These figures have no axis, because they are unknown or not comparable for some entries:"
+        f" {missing}.",
+    )
 
 
 CHART = Chart(

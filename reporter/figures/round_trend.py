@@ -102,8 +102,9 @@ def _cells(one: _Best) -> tuple[str, ...]:
 CHART = Chart(
     "rounds",
     "Best expected time by round",
-    "One line per workload; one point per round, at the date of its best entry's last run. An "
-    "expected time assumes the epochs of its round's reference points.",
+    "One line per workload. One point per round: the round's best entry, at the date of that"
+    " entry's last run. An expected time assumes the number of epochs that its round's reference"
+    " point states.",
     describe,
     frozenset({"device"}),
     position=5,

@@ -95,7 +95,9 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
         " speed-up."
     )
     ids = dict.fromkeys(entry["entry_id"] for line, _ in found for entry in line.by_nodes.values())
-    error_bars = "± one standard deviation over runs, from the deviations of both throughputs"
+    error_bars = (
+        "± one standard deviation over runs, computed from the deviations of both throughputs"
+    )
     return PaperFigure((panel,), tuple(ids), about, error_bars, settings_notes(note))
 
 

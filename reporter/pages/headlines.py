@@ -101,7 +101,10 @@ def _whose_word(board: Board, rows: list[DotRow]) -> Iterator[str]:
         return
     first, fastest = rows[0], _confirmed(time_chart(board))[0]
     if not first.best.is_vouched:
-        yield f"{SELF_REPORTED.capitalize()}: nobody else has audited or reproduced these entries."
+        yield (
+            f"{SELF_REPORTED.capitalize()}: nobody but the submitter has audited or reproduced"
+            " these entries."
+        )
         return
     yield f"{first.name}: {first.best.provenance}."
     if _value(fastest) < _value(first):
@@ -275,8 +278,8 @@ def _chosen(rows: list[DotRow]) -> str:
         return ""
     return (
         f"{first.name} is shown with the fastest of {counted(first.of, 'setting')}, {second.name}"
-        f" with the fastest of {counted(second.of, 'setting')}; the interval is wider because the"
-        " fastest were chosen."
+        f" with the fastest of {counted(second.of, 'setting')}. The interval of their ratio is"
+        " widened to allow for this choice."
     )
 
 
@@ -345,9 +348,9 @@ def _sessions(rows: list[DotRow]) -> str:
         return ""
     floor = f"{100 * load_scoring().session_floor:g} %"
     return (
-        "Some entries' runs come from too few sessions (starts of a rested machine) to show how"
-        f" much sessions differ: the intervals of these entries include {floor} for such"
-        " differences."
+        "A session is the time between two starts of a machine. The runs of some entries come from"
+        " too few sessions to show how much sessions differ: the intervals of these entries allow"
+        f" {floor} for such differences."
     )
 
 

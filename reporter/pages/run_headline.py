@@ -124,7 +124,7 @@ def spread_words(figure: Row) -> str:
     return (
         f"95 % interval {around}"
         if is_interval
-        else f"± standard deviation within the run: {around}"
+        else f"{around} (± one standard deviation within the run)"
     )
 
 

@@ -33,7 +33,7 @@ REAL_STATES = {
     ItemState.CALCULATED: "Calculated; no run.",
     ItemState.NEEDS: "Drawn from real runs.",
 }
-WITH_RUNS = "Calculated values or the suite's catalogue, beside values from real runs."
+WITH_RUNS = "Calculated values and values of the suite's catalogue, beside values from real runs."
 
 
 @dataclass(frozen=True)

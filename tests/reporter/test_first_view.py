@@ -371,7 +371,7 @@ def test_devices_are_listed_with_what_the_front_page_says_of_them(site: Path) ->
     assert "<h1>10 devices have results</h1>" in listed
     submit = (site / "submit.html").read_text(encoding="utf-8")
     waiting = submit[submit.index("without a confirmed") :].count('href="devices/')
-    assert f"<h2>{waiting} with a profile wait" in listed, "as many as there"
+    assert f"<h2>{waiting} devices with a profile wait" in listed, "as many as there"
     heads = re.findall(r'<th scope="col" class="n">([^<]*) <small>([^<]*)<', listed)
     assert heads[0] == ("ResNet-18 on CIFAR-10", "measured time to 93 %")
     times = re.findall(r'data-label="ResNet-18 [^>]*>(?:<a[^>]*>)?([\d.]+ \w+)', listed)

@@ -417,7 +417,8 @@ def test_the_heading_is_the_answer(place: str, said: str, whole_site: Path) -> N
 def test_as_many_devices_are_said_to_wait_as_are_listed(whole_site: Path) -> None:
     """Machines without a profile wait for nothing."""
     page = (whole_site / "devices" / "index.html").read_text(encoding="utf-8")
-    count, listed = re.findall(r"<h2>(\d+) with a profile waits?.*?</h2>\s*<p>(.*?)</p>", page)[0]
+    pattern = r"<h2>(\d+) devices? with a profile waits?.*?</h2>\s*<p>(.*?)</p>"
+    count, listed = re.findall(pattern, page)[0]
     assert listed.count(".html") == int(count) + 1, "and where to submit"
     assert "Any Linux machine" not in listed and 'href="generic.html"' in page
 

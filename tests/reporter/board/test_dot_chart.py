@@ -203,9 +203,9 @@ def test_the_sentence_is_made_from_the_pairs_verdict(boards: dict[str, Board]) -
     assert found.lines[0].startswith("Expected time to 99 % at 5 epochs (measured 8.7 min).")
     assert found.notes[0] == (
         "Jetson AGX Thor is shown with the fastest of 2 settings, Jetson AGX Orin with the fastest"
-        " of 8 settings; the interval is wider because the fastest were chosen."
+        " of 8 settings. The interval of their ratio is widened to allow for this choice."
     )
-    assert "from too few sessions (starts of a rested machine)" in found.notes[1]
+    assert "come from too few sessions to show" in found.notes[1]
     assert "Least expected energy, meter at the wall: Jetson AGX Orin" in " ".join(found.lines)
     assert "2.33 h measured" in headline(boards["resnet18"]).text, "no round has its epochs"
 
@@ -249,7 +249,7 @@ def test_a_headline_is_of_entries_that_others_stand_behind_and_names_what_is_fas
 
 
 def test_a_headline_says_that_nobody_else_stands_behind_an_entry(boards: dict[str, Board]) -> None:
-    said = "Self-reported: nobody else has audited or reproduced these entries."
+    said = "Self-reported: nobody but the submitter has audited or reproduced these entries."
     assert said in headline(boards["lenet"]).lines
 
 
