@@ -80,8 +80,9 @@ def possible_readings(log: Log | None) -> RowLimit:
         return RowLimit(MAX_READING_ROWS, OWN_LIMIT)
     seconds = (max(times_ns) - min(times_ns)) * SECONDS_PER_NS
     reason = (
-        f"the log covers {seconds:.0f} s, and the meters of a node take at most"
-        f" {MAX_READINGS_PER_S} readings per second"
+        f"the log covers {seconds:.0f} s; the meters read at most {BESIDE_LOG_S:.0f} s longer on"
+        f" either side, and those of a node take at most {MAX_READINGS_PER_S} readings per second"
+        " in all"
     )
     return _limit(int((seconds + 2 * BESIDE_LOG_S) * MAX_READINGS_PER_S), MAX_READING_ROWS, reason)
 

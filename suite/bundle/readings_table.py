@@ -219,7 +219,7 @@ def _channels(
                 path,
                 ValueError(
                     f"{size} readings of {source[:50]} {name[:50]}; the limit is"
-                    f" {MAX_CHANNEL_READINGS}"
+                    f" {MAX_CHANNEL_READINGS} per channel"
                 ),
             )
         first = min(of_channel[key], key=table.first_rows.__getitem__)

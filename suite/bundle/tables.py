@@ -186,8 +186,8 @@ def _opened(path: Path, coded: Sequence[str]) -> pyarrow.parquet.ParquetFile:
             file.close()
             raise FileError(
                 path,
-                f"has {metadata.num_rows} rows and row groups of up to {largest} bytes; the limits"
-                f" are {MAX_ROWS} and {MAX_GROUP_BYTES}",
+                f"has {metadata.num_rows} rows (limit: {MAX_ROWS}), and its largest row group has"
+                f" {largest} bytes (limit: {MAX_GROUP_BYTES})",
             )
         return file
     except UNREADABLE as error:

@@ -31,8 +31,8 @@ def declared_probe(framework: Framework) -> tuple[str, ...]:
     path of this machine; raises SuiteError where it has none."""
     if not framework.probe:
         raise SuiteError(
-            f"{framework.title} has no probe; name the command of one in framework.toml as probe ="
-            ' ["…"].'
+            f"{framework.title} has no probe; write the probe's command into framework.toml as"
+            ' probe = ["…"].'
         )
     return framework.probe
 

@@ -198,7 +198,10 @@ def load_framework(name: str, root: Path | None = None) -> Framework:
     if not VERSION.fullmatch(version):
         raise SuiteError(f"{name!r} names no version; write it as {plain}==1.2.3.")
     if not known[plain].packages or known[plain].environment_of is not None:
-        raise SuiteError(f"The version of {known[plain].title} cannot be chosen; write {plain}.")
+        raise SuiteError(
+            f"The version of {known[plain].title} cannot be chosen; write {plain} without a"
+            " version."
+        )
     return replace(known[plain], version=version)
 
 
@@ -242,8 +245,9 @@ def load_implementation(place: Path) -> Framework:
         )
     if not IMPLEMENTATION_NAME.fullmatch(framework.name):
         raise SuiteError(
-            f"{path}: the name {framework.name[:80]!r} must be at most 40 lower-case letters,"
-            " digits, '-' and '_', a letter first, because folders are named after it."
+            f"{path}: the name {framework.name[:80]!r} must begin with a lower-case letter and have"
+            " at most 40 lower-case letters, digits, '-' and '_', because folders are named after"
+            " it."
         )
     for key, text in (("title", framework.title), ("language", framework.language)):
         problem = problem_of_text(text) or _problem_of_line(text)
@@ -318,8 +322,8 @@ def refuse_precision(framework: Framework, precision: Precision, accelerator: st
         )
     if precision is Precision.TF32 and accelerator == "cpu":
         raise SuiteError(
-            "No CPU computes in TF32; use --accelerator cuda with a GPU that does, or leave"
-            " --precision tf32 out."
+            "No CPU computes in TF32; use --accelerator cuda with a GPU that does, or remove"
+            " --precision tf32."
         )
 
 
@@ -332,7 +336,7 @@ def _load(path: Path) -> Framework:
         )
     if not framework.module or framework.outside is not None or framework.version is not None:
         raise SuiteError(
-            f"{path}: the key 'module' is missing; add it, because a folder of the checkout is"
-            " started as `python -m MODULE`."
+            f"{path}: set the key 'module', and remove 'outside' and 'version': a framework in the"
+            " checkout is started as `python -m MODULE`."
         )
     return framework

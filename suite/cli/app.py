@@ -296,8 +296,8 @@ def _run_command() -> None:
         _end(f"{said} {meant}See `{_command_of(error)} --help`.")
     except PermissionError as error:
         _end(
-            f"This user may not open {error.filename}: {error.strerror}. Choose another path, or "
-            "ask its owner for access."
+            f"This user is not permitted to open {error.filename}: {error.strerror}. Choose another"
+            " path, or ask the file's owner for access."
         )
     except (typer.Abort, KeyboardInterrupt):
         _end("Interrupted.")

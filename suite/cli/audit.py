@@ -79,8 +79,8 @@ def audit(
         Path | None,
         Option(
             metavar="DIR",
-            help="Also continue from --state with the implementation in this folder, which made"
-            " the run.",
+            help="Folder of the implementation that made the run; training also continues from"
+            " --state with it.",
         ),
     ] = None,
     json: Json = False,
@@ -159,7 +159,7 @@ def _show(record: AuditRecord) -> None:
         error = (
             ""
             if record.rate_error_found is None
-            else f"; learning rate (errors of at least {record.rate_error_found:.2%})"
+            else f"; learning rate (errors of {record.rate_error_found:.2%} or more would show)"
         )
         print(
             f"  checked in these steps: losses, seed, data, initial weights and batch size{error}"
@@ -171,7 +171,7 @@ def _show(record: AuditRecord) -> None:
         )
         own = record.state is None or record.state.program is not None
         if not own and not is_own(record.bundle.framework):
-            rest += ", and the run's own program (--implementation DIR)"
+            rest += ", and the run's own program (to check it: --implementation DIR)"
         print(f"  not checked: {rest}")
     if not replayer.data_verified:
         print("  the replay's data set is not verified: a difference may come from the data")
@@ -189,10 +189,10 @@ def _show_state(state: StateAudit) -> None:
             f" {step.expected:.6g}, tolerance {step.tolerance:.1e}"
         )
     if state.correct is not None:
-        counted = f"{state.correct}, replayed {state.replayed_correct}"
         print(
-            f"    samples classified correctly, of {state.eval_samples}: {counted} (at most"
-            f" {state.allowed_correct} may differ)"
+            f"    samples classified correctly: {state.correct} of {state.eval_samples} in the run,"
+            f" {state.replayed_correct} in the replay (may differ by at most"
+            f" {state.allowed_correct})"
         )
     for after, by in (
         (state.epoch_after, ""),

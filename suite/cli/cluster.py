@@ -45,7 +45,8 @@ def doctor(
     hostfile: Annotated[
         Path | None,
         Option(
-            help="File of hosts, one per line (default with --launch-agent srun: the allocation's)."
+            help="File of hosts, one per line (default with --launch-agent srun: the hosts of the"
+            " Slurm allocation)."
         ),
     ] = None,
     launch_agent: Annotated[str | None, Option(help=AGENT_HELP)] = None,

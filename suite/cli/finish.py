@@ -23,8 +23,8 @@ def finish(
     ],
     json: Json = False,
 ) -> None:
-    """Close runs that were killed or interrupted. Exit code: 0 all are closed, 2 at least one
-    is not."""
+    """Seal the bundles of runs that were killed or interrupted. Exit code: 0 all are sealed, 2 at
+    least one is not."""
     closed: list[FinishedRun] = []
     problems = []
     for run in runs:

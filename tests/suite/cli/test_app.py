@@ -128,8 +128,8 @@ def test_a_path_that_this_user_may_not_open_is_a_sentence(
     with pytest.raises(SystemExit) as end:
         main()
     said = (
-        "error: This user may not open /home/jane/runs: Permission denied. Choose another path, "
-        "or ask its owner for access.\n"
+        "error: This user is not permitted to open /home/jane/runs: Permission denied. Choose"
+        " another path, or ask the file's owner for access.\n"
     )
     assert (capsys.readouterr().err, end.value.code) == (said, 2)
 

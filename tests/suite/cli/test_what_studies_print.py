@@ -244,7 +244,7 @@ def test_an_audit_says_what_it_would_have_found_and_what_it_did_not_look_at(
     said = shown(audited(AuditVerdict.AGREES))
     assert said.startswith(f"lenet-1: {AuditVerdict.AGREES.value}, 30 steps in PyTorch 2.9.0, 12 s")
     assert "step nearest to its tolerance: 7, loss 2.25, expected 2.5\n  difference 1.0e-01" in said
-    assert "learning rate (errors of at least 3.31%)" in said
+    assert "learning rate (errors of 3.31% or more would show)" in said
     assert "not checked: later steps, times, energy, accuracy and device\n" in said
     said = shown(audited(AuditVerdict.CONTRADICTS, reason="other losses"))
     assert "first step beyond its tolerance: 7" in said and "not checked" not in said
@@ -280,7 +280,8 @@ def test_an_audit_says_what_it_would_have_found_and_what_it_did_not_look_at(
     assert f"state after epoch 4 (self-drawn): {AuditVerdict.CONTRADICTS.value}" in said
     assert "no step follows this state" in said
     assert (
-        "samples classified correctly, of 10000: 9900, replayed 9905 (at most 3 may differ)" in said
+        "samples classified correctly: 9900 of 10000 in the run, 9905 in the replay"
+        " (may differ by at most 3)" in said
     )
     assert "the 200 steps after this state, compared with 3 replays" in said
     assert "0.15, honest 0.1 to 0.2\n" in said and "0.25, honest 0.1 to 0.2: contradicts\n" in said
