@@ -68,8 +68,8 @@ def free_and_locked(frames: Frames, *figures: str) -> PaperFigure | Missing:
     if not panels:
         return Missing("; ".join(notes))
     about = (
-        "The same training with the clocks of CPU and GPU free (DVFS on) and locked by"
-        " jetson_clocks (DVFS off)."
+        "The same training, once with free clocks of CPU and GPU (DVFS on) and once with clocks"
+        " locked by jetson_clocks (DVFS off)."
     )
     ids = tuple(entry["entry_id"] for pair in pairs for entry in pair.entries)
     sensor_of = ENERGY if ENERGY in figures else None

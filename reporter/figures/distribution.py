@@ -111,7 +111,8 @@ def for_paper(frames: Frames, column: str) -> PaperFigure | Missing:
     axis, values = AXES[column], _values(frames, column)
     if not values:
         return Missing(
-            f"no entry has a known {axis.partition(',')[0]} for {MIN_EPOCHS} epochs after the first"
+            f"no entry has a known {axis.partition(',')[0]} for at least {MIN_EPOCHS} epochs after"
+            " the first"
         )
     entries = entries_of(frames)
     sensor_of = ENERGY if column == "energy_j" else None
@@ -131,7 +132,7 @@ def for_paper(frames: Frames, column: str) -> PaperFigure | Missing:
         return boxes, notes, of_kind
 
     panels, notes, drawn = panels_by_instrument(frames, sensor_of, axis, ids, rows, _panel)
-    about = f"Mark: one epoch, without first epochs; box: quartiles; line: median. {INSTANCES}"
+    about = f"One mark per epoch after the first. Box: quartiles; line: median. {INSTANCES}"
     every = tuple(sorted({*notes, *_software_notes(frames, values)}))
     return PaperFigure(panels, drawn, about, "", every, sensor_of)
 
@@ -209,7 +210,7 @@ def _box(label: str, style: str, values: Sequence[float], heading: str) -> PlotR
 CHART = Chart(
     "distribution",
     "Distribution of epoch times",
-    "One mark per epoch, without first epochs; box: lower to upper quartile, thick line: median.",
+    "One mark per epoch after the first. Box: lower to upper quartile; thick line: median.",
     describe,
     frozenset({"figures"}),
     position=60,

@@ -102,8 +102,8 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
             PlotRow(group.label, (middle,), f"c{context.colour(group.name)}", is_group=True)
         )
     about = (
-        "Operations per training sample: 3 × 2 × forward multiply-adds. Percentage: share of the"
-        " same machine's LINPACK rate."
+        "Every multiply-add of the forward pass counts as six operations of training. Percentage:"
+        " training rate / LINPACK rate of the same machine."
     )
     panel = rows_panel("10⁹ operations per second", rows)
     return PaperFigure((panel,), tuple(trained), about, "", chosen.notes)
@@ -199,8 +199,8 @@ def _machine(row: Entry) -> tuple[str, ...]:
 CHART = Chart(
     "linpack",
     "Training and LINPACK",
-    "10⁹ floating-point operations per second; grey: LINPACK. Operations per training sample: 3 × 2"
-    " × forward multiply-adds. %: share of LINPACK.",
+    "10⁹ floating-point operations per second. Grey: LINPACK. Every multiply-add of the forward"
+    " pass counts as six operations of training. Percentage: training rate / LINPACK rate.",
     describe,
     frozenset({"device", "figures", "study"}),
     position=170,

@@ -113,7 +113,8 @@ def _note(every: int, drawn: int, named: int) -> str:
     if others:
         words = "1 entry" if others == 1 else f"{others} entries"
         notes.append(
-            f"Not drawn: {words} with another kind of sensor, whose energies are not comparable."
+            f"Not drawn: {words} with another kind of sensor (energies of different kinds of"
+            " sensor are not comparable)."
         )
     if drawn > named:
         notes.append(

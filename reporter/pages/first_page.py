@@ -267,7 +267,7 @@ def _commands(row: BoardRow, another: str | None) -> tuple[tuple[str, str], ...]
         (True, "What this machine can measure, and how to add a power sensor", "suite doctor"),
         (
             not entry["own_data"],
-            "A result for the leaderboard: the workload's own data, 12 MB",
+            "A result for the leaderboard, with the workload's own data (a download of 12 MB)",
             f"suite data prepare mnist --download && {closed}",
         ),
         (

@@ -101,10 +101,7 @@ def _whose_word(board: Board, rows: list[DotRow]) -> Iterator[str]:
         return
     first, fastest = rows[0], _confirmed(time_chart(board))[0]
     if not first.best.is_vouched:
-        yield (
-            f"{SELF_REPORTED.capitalize()}: nobody but the submitter has audited or reproduced"
-            " these entries."
-        )
+        yield f"{SELF_REPORTED.capitalize()}: nobody but the submitter vouches for these entries."
         return
     yield f"{first.name}: {first.best.provenance}."
     if _value(fastest) < _value(first):

@@ -367,9 +367,9 @@ def _resumed(record: RunRecord) -> str | None:
     if before is None:
         return None
     return (
-        f"Resumed after epoch {before.epoch} of run {one_line(before.run_id, 100)}, which trained "
-        f"on {counted(before.ranks, 'rank')} of {counted(before.nodes, 'node')} and ended:"
-        f" {one_line(before.reason)}"
+        f"This run continues run {one_line(before.run_id, 100)} after epoch {before.epoch}. The"
+        f" earlier run trained with {counted(before.ranks, 'rank')} on"
+        f" {counted(before.nodes, 'node')} and ended early: {one_line(before.reason)}"
     )
 
 

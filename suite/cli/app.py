@@ -297,7 +297,7 @@ def _run_command() -> None:
     except PermissionError as error:
         _end(
             f"This user is not permitted to open {error.filename}: {error.strerror}. Choose another"
-            " path, or ask the file's owner for access."
+            " path, or ask the owner for access."
         )
     except (typer.Abort, KeyboardInterrupt):
         _end("Interrupted.")

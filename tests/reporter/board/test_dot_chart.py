@@ -249,7 +249,7 @@ def test_a_headline_is_of_entries_that_others_stand_behind_and_names_what_is_fas
 
 
 def test_a_headline_says_that_nobody_else_stands_behind_an_entry(boards: dict[str, Board]) -> None:
-    said = "Self-reported: nobody but the submitter has audited or reproduced these entries."
+    said = "Self-reported: nobody but the submitter vouches for these entries."
     assert said in headline(boards["lenet"]).lines
 
 

@@ -100,8 +100,8 @@ def test_the_page_of_a_resumed_run_says_what_it_continues(
     (page,) = (build_site([path], tmp_path / "site").parent / "runs").glob("*/index.html")
     said = page.read_text(encoding="utf-8")
     assert (
-        "Resumed after epoch 2 of run lenet-pytorch-20270115T070000Z-000000, which trained on 3"
-        " ranks of 3 nodes and ended: rank 2 on node" in said
+        "This run continues run lenet-pytorch-20270115T070000Z-000000 after epoch 2. The earlier"
+        " run trained with 3 ranks on 3 nodes and ended early: rank 2 on node" in said
     )
 
 

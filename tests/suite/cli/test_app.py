@@ -129,7 +129,7 @@ def test_a_path_that_this_user_may_not_open_is_a_sentence(
         main()
     said = (
         "error: This user is not permitted to open /home/jane/runs: Permission denied. Choose"
-        " another path, or ask the file's owner for access.\n"
+        " another path, or ask the owner for access.\n"
     )
     assert (capsys.readouterr().err, end.value.code) == (said, 2)
 
