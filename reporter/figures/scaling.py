@@ -30,7 +30,9 @@ from reporter.figures.model import (
 from reporter.figures.scales import linear_scale
 
 RATE = "samples_per_s"
-ALIKE = "on several with the same ranks per node, threads, collective and batch"
+ALIKE = (
+    "on several with the same ranks per node, threads, collective and batch (in all or per rank)"
+)
 
 
 def describe(frames: Frames, context: Context) -> Plot | Missing:
