@@ -68,7 +68,7 @@ def compare(
         )
     groups = {str(path): load_runs([path]) for path in paths}
     if len(groups) < len(paths):
-        raise SuiteError("A path is given twice; give each once.")
+        raise SuiteError("A path is given twice; give each path once.")
     base, *others = groups
     differences = _differences(groups)
     rows = [

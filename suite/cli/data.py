@@ -32,7 +32,8 @@ def prepare(
         Path | None,
         Option(
             "--from",
-            help="Folder with the data set's files (plain or .gz), its archive or its photographs.",
+            help="The data set's archive, or a folder with its archive, its files (plain or .gz) or"
+            " its photographs.",
         ),
     ] = None,
     download: Annotated[bool, Option("--download", help="Download the files.")] = False,

@@ -144,7 +144,10 @@ def diagnose_memory(available_bytes: int, swapped_bytes: int) -> Diagnosis:
         return Diagnosis("memory", True, found)
     found += f"; {swapped_bytes / 2**30:.1f} GiB are in swap"
     return Diagnosis(
-        "memory", False, found, "end other programs, or restart: training would wait for swap"
+        "memory",
+        False,
+        found,
+        "end other programs, or restart the machine: training would wait for data in swap",
     )
 
 

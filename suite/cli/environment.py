@@ -68,7 +68,10 @@ def create(
             return
         with suppress(SuiteError):
             found = environments.find_environment(chosen).interpreter
-            say(f"{chosen.title} already runs in {found}; only --force would build it again.")
+            say(
+                f"{chosen.title} already runs in {found}; only --force would build this environment"
+                " again."
+            )
         _show(
             environments.plan_environment(chosen, python),
             environments.environment_folder(chosen),

@@ -40,7 +40,7 @@ def explain(
     print(f"Why: {found.rationale}\nSeverity of a finding: {_in_rounds(rounds)}.")
     print(f"To fix it: {found.fix}.")
     if found.formerly:
-        print(f"Former ids, which closed rounds still use: {', '.join(found.formerly)}.")
+        print(f"Former ids, which past rounds still use: {', '.join(found.formerly)}.")
 
 
 def _in_rounds(rounds: Mapping[str, str]) -> str:

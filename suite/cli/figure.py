@@ -33,7 +33,7 @@ def figure(
     output: Annotated[Path | None, Option(help="File (default: NAME.<format>).")] = None,
     caption: Annotated[
         Path | None,
-        Option(help="File of the caption (default: the figure's name with .txt)."),
+        Option(help="File to write the caption to (default: the figure's name with .txt)."),
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
     json: Json = False,

@@ -18,7 +18,8 @@ def finish(
     runs: Annotated[
         list[Path],
         Argument(
-            help="Run directories that are not closed: killed, cut off, interrupted or failed."
+            help="Run directories whose bundle is not sealed, because the run was killed,"
+            " interrupted or cut off, or failed."
         ),
     ],
     json: Json = False,

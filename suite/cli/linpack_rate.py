@@ -44,7 +44,8 @@ def linpack(
         bool,
         Option(
             "--scipy",
-            help="Use SciPy's LU on this machine, labelled LU (the fallback without hpcc).",
+            help="Use SciPy's LU on this machine, the fallback without hpcc; the record calls the"
+            " result LU, not HPL.",
         ),
     ] = False,
     size: Annotated[

@@ -32,7 +32,7 @@ def load_runs(paths: Sequence[Path]) -> "Frames":
         raise SuiteError(
             f"{where} has no run that can be read: {sentences[0]}"
             if sentences
-            else f"{where} has no closed run; close a run with `suite finish`."
+            else f"{where} has no sealed run; `suite finish` seals a run."
         )
     for sentence in sentences:
         print(f"left out: {sentence}", file=sys.stderr)

@@ -124,10 +124,13 @@ def _nothing_fits(plan: nights.Night) -> str:
     """What the workload that takes the least needs; the same folder continues from its looks."""
     least_s = plan.least_s()
     if least_s is None:
-        return "Nothing fits: the trial steps did not show how long a run takes; raise --within."
+        return (
+            "No run is planned, because the trial steps did not show how long a run takes; raise"
+            " --within to give the trial steps more time."
+        )
     return (
-        f"Nothing fits: trial steps and {len(nights.SEEDS)} runs of the shortest workload take"
-        f" longer; give at least --within {math.ceil(least_s / 60)}m."
+        f"No workload fits into --within: trial steps and {len(nights.SEEDS)} runs of the shortest"
+        f" workload take longer; give at least --within {math.ceil(least_s / 60)}m."
     )
 
 

@@ -49,7 +49,7 @@ ClosedWorkloads = Annotated[
     Argument(
         metavar="WORKLOAD",
         autocompletion=workload_names,
-        help="Workloads (default: every closed workload of this device).",
+        help="Workloads (default: the closed division's workloads for this device).",
     ),
 ]
 FrameworkName = Annotated[
@@ -84,7 +84,7 @@ OfArithmetic = Annotated[
     Precision | None,
     Option(
         help=(
-            "Precision of products and convolutions (default: float32, with TF32 off); only "
+            "Precision of matrix products and convolutions (default: float32, with TF32 off); only "
             "entries of the same precision are compared."
         )
     ),

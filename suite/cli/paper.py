@@ -36,7 +36,7 @@ FROM_RUNS = (ItemState.REAL, ItemState.SIMULATED, ItemState.EMULATED)
 MEANINGS = {
     ItemState.REAL: "from runs on this machine",
     ItemState.SIMULATED: (
-        "from training under valgrind on this machine, which simulates the caches and the branch"
+        "from training on this machine under valgrind, which simulates the caches and the branch"
         " predictor"
     ),
     ItemState.EMULATED: "from runs on several hosts that are network namespaces of this machine",
@@ -191,8 +191,8 @@ def _source(registry: Registry, item: Item, paths: list[Path] | None) -> "Measur
         missing = next((path for path in paths if not path.exists()), None)
         if missing is not None:
             raise SuiteError(
-                f"{missing} does not exist; name folders with runs, or none to use those that come"
-                " with the project."
+                f"{missing} does not exist; give folders with runs, or give no path to use the runs"
+                " that come with the project."
             )
         return source_of(item, runs, paths)
     return source_of(item, runs, _places(runs))

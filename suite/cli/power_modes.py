@@ -32,7 +32,10 @@ SHOWN_MHZ, SHOWN_CHANGES = 40, 8
 _TITLES = {CPU: "CPU", GPU: "GPU", MEMORY: "memory (EMC)"}
 Root = Annotated[
     Path,
-    Option(help="Root of the file system (default: /); a recorded or simulated board has its own."),
+    Option(
+        help="Root of the file system (default: /); for a recorded or simulated board, the folder"
+        " with the board's files."
+    ),
 ]
 
 

@@ -72,8 +72,8 @@ class FileOptions:
     series: Annotated[
         list[str] | None,
         Option(
-            help="Entity, GPU or channel to read, for a file with several; repeat it to add them "
-            "up."
+            help="Entity, GPU or channel to read, for a file with several. Repeat the option to sum"
+            " several."
         ),
     ] = None
     sum: Annotated[
@@ -83,8 +83,8 @@ class FileOptions:
         bool | None,
         Option(
             "--mean/--moment",
-            help="Whether a row's value is the mean since the row before, or that at one moment"
-            " (default: depends on the instrument).",
+            help="Whether a row's value is the mean since the row before, or the value at the row's"
+            " time (default: depends on the instrument).",
         ),
     ] = None
 

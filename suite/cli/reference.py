@@ -31,8 +31,8 @@ def make(
         list[Path],
         Argument(
             help=(
-                "Closed runs and runs with --no-target, from any machine and organization, or "
-                "folders with them."
+                "Runs of the closed division and runs with --no-target, from any machine and"
+                " organization, or folders with them."
             )
         ),
     ],
@@ -162,7 +162,7 @@ def target(
     for each in found:
         print(
             f"batch size {each.batch_size}, learning rate {each.base_learning_rate:g}: highest"
-            f" accuracy of each run in its first {each.until_epoch} epochs"
+            f" accuracy of each run in its first {each.until_epoch} epochs:"
             f" {', '.join(f'{best:.2%}' for best in each.best)}"
         )
         if each.bound is not None:

@@ -45,7 +45,8 @@ class ReproduceOptions:
     org: Annotated[
         str,
         Option(
-            help="Your organization; a replication counts only if it differs from the original's."
+            help="Your organization; a replication counts only if another organization made the"
+            " original runs."
         ),
     ] = NO_ORGANIZATION
     sign: Annotated[

@@ -153,7 +153,8 @@ def _interval(figure: dict[str, Any]) -> str:
         "possibly_aliased"
     )
     return (
-        " (no interval: readings at a fixed rate may miss a load that repeats)"
+        " (no interval: if the load repeats, readings at a fixed rate may always miss the same"
+        " part of it)"
         if is_aliased
         else ""
     )

@@ -30,7 +30,8 @@ def review(
         list[Path] | None,
         Option(
             metavar="DIR",
-            help="Folder of an implementation outside the checkout that made runs; repeatable.",
+            help="Folder of an implementation that made runs and is not in the checkout;"
+            " repeatable.",
         ),
     ] = None,
     json: Json = False,

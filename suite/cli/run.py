@@ -211,7 +211,9 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
     from suite.experiments.boards import board_numbers  # start-up: asyncio
 
     if settings.workload is None:
-        raise SuiteError("--boards makes one run on each board; name the --workload.")
+        raise SuiteError(
+            "With --boards every board trains the same workload; name it with --workload."
+        )
     for each in fields(settings):
         if each.name not in OF_FLEETS and getattr(settings, each.name) != each.default:
             raise SuiteError(

@@ -29,7 +29,8 @@ class RunSettings:
         str | None,
         Option(
             autocompletion=workload_names,
-            help="Workload (default: three runs of each of the device's workloads, planned first).",
+            help="Workload (default: three runs of each of the device's workloads; before them, the"
+            " plan and its duration are shown).",
         ),
     ] = None
     learning_rate: Annotated[float | None, Option(help="Base learning rate of the schedule.")] = (
@@ -89,7 +90,7 @@ class RunSettings:
         Option(
             "--power-pulse",
             help=(
-                "Load all cores in a pattern before and after the run, which `suite power attach`"
+                "Before and after the run, load all cores in a pattern that `suite power attach`"
                 " finds in a logger's file."
             ),
         ),

@@ -39,8 +39,8 @@ class Declared:
         list[Path] | None,
         Option(
             help=(
-                "Folder in which runs were started: every launch of an entry's runs there is"
-                " declared, finished or not."
+                "Folder in which runs were started. The submission declares every launch of an"
+                " entry's runs in this folder, finished or not."
             )
         ),
     ] = None

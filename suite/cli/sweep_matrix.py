@@ -183,7 +183,8 @@ def on_boards(
 
     if training.hostfile is not None or training.ranks_per_node not in (None, 1):
         raise SuiteError(
-            "--boards makes each run on one board alone; leave --hostfile and --ranks-per-node out."
+            "With --boards every run uses one board and one rank; leave --hostfile and"
+            " --ranks-per-node out."
         )
     planned = plan_for_boards(definition, options)
     directory = _directory(output, planned)

@@ -13,7 +13,7 @@ from suite.files.durable import refuse_existing
 
 
 def trace(
-    run: Annotated[Path, Argument(help="Run directory, closed or not.")],
+    run: Annotated[Path, Argument(help="Run directory; its bundle need not be sealed.")],
     output: Annotated[
         Path | None,
         Option(

@@ -170,8 +170,8 @@ def _show_end(verdict: EquivalenceVerdict) -> None:
         if verdict.timed_batch_size is not None and not subject.shows_states:
             print(
                 "  unproved: optimizer, learning rate and weight decay of the timed steps, because"
-                f" {subject.name} writes no training states, which a closed submission needs"
-                " (docs/implementing.md#training-states)"
+                f" {subject.name} writes no training states; submissions to the closed division"
+                " need them (docs/implementing.md#training-states)"
             )
     print(f"\n{verdict.workload}: " + ("equivalent" if verdict.passed else "not equivalent"))
 

@@ -57,12 +57,12 @@ def _why_not_whole(bundle: Bundle, training: Request) -> str:
     """What ended a run that did not finish, or whose bundle is not closed, and what to do."""
     run, record, finish = bundle.path, bundle.run(), shell_command("suite finish", bundle.path)
     if record.status == FINISHED:
-        return f"{run} finished, but its bundle is not closed; `{finish}` closes it."
+        return f"{run} finished, but its bundle is not sealed; `{finish}` seals it."
     if record.status == "running":
         return (
             f"{run} has the status {record.status}, but no process on this machine trains it. Watch"
-            f" it on the machine that trains it; if the run was killed, `{finish}` closes it."
+            f" it on the machine that trains it; if the run was killed, `{finish}` seals it."
         )
     cause = str(record.message or record.status).rstrip(".")
-    closed = ending_of(bundle) if bundle.is_sealed else f"`{finish}` closes it."
+    closed = ending_of(bundle) if bundle.is_sealed else f"`{finish}` seals its bundle."
     return f"{run} ended: {cause}. {closed} {how_to_resume(run, training)}".rstrip()

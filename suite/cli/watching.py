@@ -244,13 +244,13 @@ def _sentence(event: events.ProgressEvent) -> str | None:
         return f"warning: {event.sentence}; {event.remedy}"
     if isinstance(event, events.StatesKept):
         return (
-            f"Training states of at most {counted(event.epochs, 'epoch')} are kept in"
-            f" {event.folder}; all together take at most {mebibytes(event.size_bytes)}"
+            f"The training states of at most {counted(event.epochs, 'epoch')} are kept in"
+            f" {event.folder} and take at most {mebibytes(event.size_bytes)} in all"
         )
     if isinstance(event, events.ClosingGoesOn):
         return (
-            "\nThe training has ended, and its bundle is being closed (another Ctrl-C stops the"
-            " closing, and `suite finish` then completes it)"
+            "\nThe training has ended, and its bundle is being sealed (another Ctrl-C stops the"
+            " sealing; `suite finish` then completes it)"
         )
     if isinstance(event, events.MemoryExhausted):
         return (

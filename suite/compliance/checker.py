@@ -153,7 +153,7 @@ def _unfinished(bundle: Bundle, request: Request) -> tuple[Finding]:
         + f"; {counted(bundle.finished_epochs(), 'finished epoch')} can be read"
     )
     finish = shell_command("suite finish", bundle.path)
-    fix = "run again" if bundle.is_sealed else f"close the run with `{finish}` if it has ended"
+    fix = "run again" if bundle.is_sealed else f"seal the run with `{finish}` if it has ended"
     if not bundle.is_sealed and run.status == "running":
         fix = f"wait until the run ends (`{shell_command('suite watch', bundle.path)}`), or {fix}"
     if resume := how_to_resume(bundle.path, request):

@@ -121,7 +121,8 @@ def write_skeleton(kind: SkeletonKind, name: str, root: Path | None = None) -> S
                 )
     if root == checkout() and not Path.cwd().is_relative_to(root):
         raise SuiteError(
-            f"`suite new` writes into the checkout {root}; change into it, and type this again."
+            f"`suite new` writes into the checkout {root}; change to that folder, and type this"
+            " command again."
         )
     for path, template in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -166,9 +167,9 @@ def _refuse_invalid(kind: SkeletonKind, name: str) -> None:
         or keyword.iskeyword(name)
     ):
         raise SuiteError(
-            f"{name!r} cannot name {kind.one}: begin with a letter, use only lower-case letters,"
-            f" digits and single {' or '.join(map(repr, joints))}, at most {MAX_NAME_LENGTH}"
-            f" characters, and no Python keyword, as in {f'my{joints[0]}{kind.value}'!r}."
+            f"{name!r} cannot name {kind.one}: begin with a letter, use at most {MAX_NAME_LENGTH}"
+            f" lower-case letters, digits and single {' or '.join(map(repr, joints))}, and avoid"
+            f" Python keywords. Example: {f'my{joints[0]}{kind.value}'!r}."
         )
 
 

@@ -20,6 +20,7 @@ from suite.compliance.wording import value_text
 ORDER = 29  # after resumed runs, before the log's course
 
 STARTED, TRAINED, FROZEN_PART = "started_from", "trained", "frozen"
+WHOLE = "the request trains the whole model"
 
 
 def _as_defined(context: RequestContext) -> Violations:
@@ -56,7 +57,7 @@ def _begins(context: BundleContext) -> Violations:
     for rank, log in context.logs():
         name = log_name(rank)
         if context.request.start is None:
-            yield from _none(name, log, STARTED)
+            yield from _none(name, log, STARTED, "the request names no checkpoint to start from")
         elif start is not None and context.request.start.checkpoint == start.checkpoint:
             why = f", the digest of the checkpoint {start.checkpoint}"
             yield from logged_otherwise(name, log, (ExpectedField(STARTED, start.sha256, why),))
@@ -72,7 +73,7 @@ def _part(context: BundleContext) -> Violations:
     for rank, log in context.logs():
         name, event = log_name(rank), log.first(TRAINED)
         if trains is None:
-            yield from _none(name, log, TRAINED)
+            yield from _none(name, log, TRAINED, WHOLE)
             continue
         value = event.value if event is not None and isinstance(event.value, dict) else {}
         names, count = value.get("names"), value.get("parameters")
@@ -99,7 +100,7 @@ def _unchanged(context: BundleContext) -> Violations:
     for rank, log in context.logs():
         name = log_name(rank)
         if context.request.trains is None:
-            yield from _none(name, log, FROZEN_PART)
+            yield from _none(name, log, FROZEN_PART, WHOLE)
             continue
         events = list(log.all(FROZEN_PART))
         if len(events) != 2 and context.run.status == "finished":
@@ -113,12 +114,10 @@ def _unchanged(context: BundleContext) -> Violations:
                 yield Violation(name, expected, value_text(event.value), event.line)
 
 
-def _none(name: str, log: Log, key: str) -> Iterator[Violation]:
+def _none(name: str, log: Log, key: str, why: str) -> Iterator[Violation]:
     event = log.first(key)
     if event is not None:
-        yield Violation(
-            name, f"no event {key}: the whole model is trained from the seed", "one", event.line
-        )
+        yield Violation(name, f"no event {key}, because {why}", "one", event.line)
 
 
 RULES = (

@@ -220,8 +220,8 @@ RULES = (
         "The record of an audit belongs to the named run, matches its losses and the rulebook's"
         " tolerances, and does not contradict the run.",
         "A replay of the first steps reveals invented losses and different seeds, data, weights, "
-        "batch sizes or learning rates. A replay from a training state that somebody else drew "
-        "reveals the same in later epochs.",
+        "batch sizes or learning rates. In later epochs, they are revealed by a replay from the "
+        "training state of an epoch that somebody else drew by lot.",
         FIX,
         (OfSubmission("submission-audits", _audits),),
     ),

@@ -203,7 +203,7 @@ RULES = (
         "The wall clock is right. It agrees with the monotonic clock to a quarter of a second from"
         " event to event, and with the wall clocks of other nodes to a minute. For all runs since"
         " one boot of a machine, both clocks give the same order, and the boot has the same date"
-        " and time. By the wall clock, a bundle is closed after its run.",
+        " and time. By the wall clock, a bundle is sealed after its run.",
         "On a board without a battery for its clock, the time of day may be set during a run."
         " Durations are not affected, but the readings of other instruments cannot be aligned with"
         " the run, and the run has a wrong date.",
@@ -222,8 +222,8 @@ RULES = (
         " thousandth of the interval. They drift apart by as much as the wall-clock meter read,"
         " within a quarter of a second. Monotonic times are not negative.",
         "Linux slews both clocks alike: only a step moves them apart, and a step falls into one"
-        " interval. If times were scaled, the clocks differ in all intervals; a log that was"
-        " written afterwards has all its times within a moment, or before the boot.",
+        " interval. If times were scaled, the clocks differ in all intervals. In a log that"
+        " someone wrote after the run, all times lie within a short moment, or before the boot.",
         "never edit times or readings; if a driver or a virtual machine disturbs the clock, fix it"
         " and run again",
         (

@@ -360,12 +360,12 @@ RULES = (
         "counts-possible",
         "The processor's counts are consistent with one another and with its cores and clock, and"
         " the counted events are those in the meter's settings. An implementation with more than"
-        " five seconds on the task clock has context switches, and no more moves between cores"
-        " than context switches.",
+        " five seconds on the task clock has context switches. The number of moves between"
+        " cores is at most the number of context switches.",
         "A core has one cycle per clock tick and retires at most ten instructions a cycle; "
         "misses are a part of accesses, and branches a part of instructions. The training loop "
-        "waits for the storage medium after every epoch, and the kernel moves a thread only "
-        "while it does not run.",
+        "waits for the storage medium after every epoch, which takes a context switch. The kernel "
+        "moves a thread to another core only while the thread does not run.",
         READINGS_AS_READ,
         (
             OfBundle("counts-possible", _arithmetic),
@@ -379,8 +379,8 @@ RULES = (
         " every instruction makes 256 multiplications. An epoch at less than half of another"
         " epoch's processor clock takes longer to compute.",
         "Training needs three times the multiplications of a forward pass for every sample. The"
-        " widest instruction makes 64 multiplications, and fast convolutions need a quarter of the"
-        " multiplications counted.",
+        " widest instruction makes 64 multiplications, and fast convolutions need only a quarter of"
+        " the model's multiplications, so an instruction does the work of at most 256.",
         READINGS_AS_READ,
         (
             OfBundle("instructions-enough", _enough),
@@ -392,8 +392,8 @@ RULES = (
         "The implementation uses at least the memory of an interpreter (or of the model's weights,"
         " if the implementation is not the suite's), and at most its number of processes times the"
         " largest peak of a process. It has page faults if these are counted. It logs a peak for"
-        " each rank, and the largest is near the one that the meter read. Used and available"
-        " memory have the same sum in every reading, within a hundredth.",
+        " each rank; the largest of these peaks is near the peak that the meter read. Used and"
+        " available memory have the same sum in every reading, within a hundredth.",
         "The kernel records the peak of every process, and the implementation logs its own peak."
         " The meter computes the used memory from the total and the available memory at one"
         " moment.",

@@ -190,7 +190,8 @@ def _step_counts(context: BundleContext) -> Violations:
                 )
             yield Violation(
                 STEPS,
-                f"{steps} steps of {batch} samples, {samples} in all, in epoch {epoch}",
+                f"{steps} steps in epoch {epoch}: {batch} samples in each step but the last,"
+                f" {samples} samples in all",
                 observed,
             )
 
@@ -389,8 +390,8 @@ RULES = (
         " Within the run, the epochs 1, 2, … start and stop in order, and the model is evaluated"
         " as often as requested. An evaluation consists of eval_start, one eval_accuracy and"
         " eval_stop, right after its epoch.",
-        "These events bound the measured time: if an epoch is missing, so is its time, and each"
-        " accuracy must belong to one state of the model.",
+        "These events bound the measured time: if an epoch is missing, its time is missing, too."
+        " Each accuracy must belong to one state of the model.",
         TRAINING_LOOP,
         (
             OfBundle("log-events", _events),

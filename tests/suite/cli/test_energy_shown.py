@@ -163,6 +163,6 @@ def test_an_energy_read_on_a_fixed_clock_says_why_it_has_no_interval(
 ) -> None:
     show(good_bundle, None, [])
     assert (
-        "200 J (no interval: readings at a fixed rate may miss a load that repeats)"
-        in capsys.readouterr().out
+        "200 J (no interval: if the load repeats, readings at a fixed rate may always miss the same"
+        " part of it)" in capsys.readouterr().out
     )

@@ -235,7 +235,7 @@ def test_a_record_that_no_run_can_have_is_a_sentence(good_bundle: Path) -> None:
     ("status", "message", "said"),
     [
         ("running", None, "{run} has the status running, but no process on this machine trains it"),
-        ("finished", None, "{run} finished, but its bundle is not closed"),
+        ("finished", None, "{run} finished, but its bundle is not sealed"),
         ("interrupted", "interrupted by the user", "{run} ended: interrupted by the user."),
         ("failed", "rank 1 was ended by SIGKILL.", "{run} ended: rank 1 was ended by SIGKILL."),
     ],
@@ -253,7 +253,7 @@ def test_an_unclosed_run_says_what_ended_it_and_what_to_do(
     (states / "epoch_1.npz").touch()
     answer = str(CliRunner().invoke(app, ["watch", str(good_bundle)]).exception)
     assert answer.startswith(said.format(run=good_bundle))
-    assert f"`suite finish {good_bundle}` closes it" in answer
+    assert f"`suite finish {good_bundle}` seals " in answer
     assert (f"`--resume {good_bundle}`" in answer) == (status in ("interrupted", "failed"))
 
 

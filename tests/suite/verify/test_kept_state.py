@@ -45,7 +45,7 @@ def kept_run(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory)
     path = tmp_path_factory.mktemp("kept") / "run"
     answer = suite.done(f"run {KEPT} --framework fake --epochs {EPOCHS} --output {path}")
     assert (
-        f"Training states of at most {EPOCHS} epochs are kept in {path}.states; all together "
+        f"The training states of at most {EPOCHS} epochs are kept in {path}.states and take at most"
         in answer.stderr
     )
     return path
