@@ -68,10 +68,7 @@ def create(
             return
         with suppress(SuiteError):
             found = environments.find_environment(chosen).interpreter
-            say(
-                f"{chosen.title} already runs in {found}; only --force would build this environment"
-                " again."
-            )
+            say(f"{chosen.title} already runs in {found}; --force would build a new environment.")
         _show(
             environments.plan_environment(chosen, python),
             environments.environment_folder(chosen),

@@ -44,8 +44,7 @@ def linpack(
         bool,
         Option(
             "--scipy",
-            help="Use SciPy's LU on this machine, the fallback without hpcc; the record calls the"
-            " result LU, not HPL.",
+            help="Use SciPy's LU instead of HPL, on this machine (the fallback without hpcc).",
         ),
     ] = False,
     size: Annotated[

@@ -14,9 +14,9 @@ from suite.cli.options import DIVISION_HELP
 from suite.launch.isolation import Isolation
 
 TIMING_HELP = (
-    "When to wait for the device: after every step (synchronised: splits the step into fetch, copy,"
-    " compute and communication), or only at the end of an epoch (asynchronous: the default for one"
-    " rank on an accelerator). On a CPU both are synchronised."
+    "`synchronised`: wait for the device after every step, which measures fetch, copy, compute and"
+    " communication. `asynchronous`: wait only at the end of an epoch (the default for one rank on"
+    " an accelerator; not possible on a CPU)."
 )
 
 
@@ -195,8 +195,8 @@ class RunSettings:
         Option(
             "--stall-analysis",
             help=(
-                "Three runs (cold cache, warm cache, data in memory) that separate reading from"
-                " preprocessing."
+                "Make three runs (cold cache, warm cache, data in memory) that separate the time"
+                " of reading from the time of preprocessing."
             ),
         ),
     ] = False

@@ -59,13 +59,14 @@ class SweepSettings:
     ] = None
     nodes: Annotated[
         str | None,
-        Option(help="Numbers of nodes to vary over, such as 1,2,4, in a study of nodes."),
+        Option(help="Studies over the number of nodes: numbers to compare, such as 1,2,4."),
     ] = None
     weak: Annotated[
         bool,
         Option(
             "--weak/--strong",
-            help="Study of nodes: fixed mini-batch per rank (weak) or of all ranks (strong).",
+            help="Studies over the number of nodes: the mini-batch stays the same for each rank"
+            " (weak) or for all ranks together (strong).",
         ),
     ] = False
     repetitions: Annotated[
@@ -117,7 +118,7 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
     if settings.workload is None:
         raise SuiteError(f"The study {settings.study!r} needs --workload (`suite list workloads`).")
     if settings.size is not None or settings.allow_busy:
-        raise SuiteError("--size and --allow-busy belong to --study linpack.")
+        raise SuiteError("--size and --allow-busy are only for --study linpack; leave both out.")
     definition = choose_study(
         settings.study, _split(settings.values), _split(settings.nodes), settings.repetitions
     )

@@ -188,7 +188,7 @@ def _ask(host: str, hosts: Sequence[str], question: NodeQuestion, exchange: Exch
             True,
             None,
             f"{host} did not describe itself within {FACTS_TIMEOUT_S:g} s",
-            "check the disk that holds the data set there",
+            "check the disk that holds the data set there: the host reads all of it first",
         )
     return _parse(host, ran, question)
 

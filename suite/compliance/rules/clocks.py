@@ -176,7 +176,7 @@ def _running(context: BundleContext) -> Violations:
         if early is not None:
             yield Violation(
                 log_name(rank),
-                "a monotonic clock that counts from the boot",
+                "monotonic times of 0 ns or more, because the clock counts from the boot",
                 f"mono_ns = {early.mono_ns}",
                 early.line,
             )
@@ -202,8 +202,8 @@ RULES = (
         "wall-clock",
         "The wall clock is right. It agrees with the monotonic clock to a quarter of a second from"
         " event to event, and with the wall clocks of other nodes to a minute. For all runs since"
-        " one boot of a machine, both clocks give the same order, and the boot has the same date"
-        " and time. By the wall clock, a bundle is sealed after its run.",
+        " one boot of a machine, both clocks give the same order, and the wall clock gives the same"
+        " time for that boot. By the wall clock, a bundle is sealed after its run.",
         "On a board without a battery for its clock, the time of day may be set during a run."
         " Durations are not affected, but the readings of other instruments cannot be aligned with"
         " the run, and the run has a wrong date.",

@@ -190,8 +190,7 @@ def _step_counts(context: BundleContext) -> Violations:
                 )
             yield Violation(
                 STEPS,
-                f"{steps} steps in epoch {epoch}: {batch} samples in each step but the last,"
-                f" {samples} samples in all",
+                f"epoch {epoch}: {samples} samples in {steps} steps of at most {batch}",
                 observed,
             )
 
@@ -409,8 +408,8 @@ RULES = (
     ),
     Rule(
         "steps-complete",
-        "The step table has every mini-batch of every finished epoch once and in order, with each"
-        " rank's share, and every sample once an epoch.",
+        "The step table has every mini-batch of every finished epoch once, in order, and with the"
+        " share of each rank. Every sample occurs once per epoch.",
         "An epoch covers all samples; a rank that trains on fewer makes the run faster.",
         TRAINING_LOOP,
         (OfBundle("steps-complete", _step_counts), OfBundle("ranks-complete", _ranks)),

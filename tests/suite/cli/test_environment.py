@@ -72,7 +72,7 @@ def test_a_rehearsal_with_an_interpreter_says_what_it_has_and_installs_nothing(
     app(["env", "create", "pytorch", "--interpreter", str(old_pytorch)], standalone_mode=False)
     assert capsys.readouterr().out.splitlines() == [f"PyTorch runs in {old_pytorch}", *said[1:]]
     app(["env", "create", "pytorch", "--dry-run"], standalone_mode=False)
-    assert f"PyTorch already runs in {old_pytorch}; only --force" in capsys.readouterr().err
+    assert f"PyTorch already runs in {old_pytorch}; --force would" in capsys.readouterr().err
 
 
 def test_a_rehearsal_with_an_interpreter_in_json(
