@@ -191,8 +191,8 @@ def _source(registry: Registry, item: Item, paths: list[Path] | None) -> "Measur
         missing = next((path for path in paths if not path.exists()), None)
         if missing is not None:
             raise SuiteError(
-                f"{missing} does not exist; give folders with runs, or give no path to use the runs"
-                " that come with the project."
+                f"{missing} does not exist; give folders with runs, or leave the paths out: then"
+                " the runs that come with the project are used."
             )
         return source_of(item, runs, paths)
     return source_of(item, runs, _places(runs))

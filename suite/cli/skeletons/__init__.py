@@ -121,7 +121,7 @@ def write_skeleton(kind: SkeletonKind, name: str, root: Path | None = None) -> S
                 )
     if root == checkout() and not Path.cwd().is_relative_to(root):
         raise SuiteError(
-            f"`suite new` writes into the checkout {root}; change to it, and repeat this command."
+            f"`suite new` writes into the checkout {root}; go there, and repeat this command."
         )
     for path, template in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -127,7 +127,7 @@ def test_the_command_prints_files_and_next_steps(
 
     monkeypatch.setattr(skeletons, "checkout", lambda: tmp_path)
     elsewhere = CliRunner().invoke(app, ["new", "device", "new-one"])
-    assert f"writes into the checkout {tmp_path}; change into it" in str(elsewhere.exception)
+    assert f"writes into the checkout {tmp_path}; go there" in str(elsewhere.exception)
     monkeypatch.chdir(tmp_path)
     answer = CliRunner().invoke(app, ["new", "device", "new-one", *options])
     assert answer.exit_code == 0, answer.output
