@@ -162,7 +162,9 @@ def _total(context: BundleContext) -> Violations:
             continue
         mean = sum(means) / len(means)
         if abs(total.mean - mean) > MAX_MEAN_DIFFERENCE:
-            expected = f"a total utilisation of {mean:.1f} %, the mean of {len(means)} cores"
+            expected = (
+                f"a total utilisation of {mean:.1f} %, the mean utilisation of {len(means)} cores"
+            )
             yield Violation(node.file, expected, f"{total.mean:.1f} %")
 
 
@@ -181,9 +183,9 @@ def _ticks(context: BundleContext) -> Violations:
         if wrong > MAX_TICKED:
             yield Violation(
                 node.file,
-                "utilisation.total as a fraction of a whole number of kernel ticks (at most"
-                f" {np.median(most):.0f} fit between two readings)",
-                f"no such fraction in {wrong:.0%} of {len(are_shares)} readings",
+                "utilisation.total to be busy kernel ticks divided by all ticks, both whole numbers"
+                f" (at most {np.median(most):.0f} ticks fit between two readings)",
+                f"no such quotient in {wrong:.0%} of {len(are_shares)} readings",
             )
 
 
@@ -327,7 +329,7 @@ def _requested(context: BundleContext) -> Violations:
         if not len(size):
             continue
         usual, record = float(np.median(size.values)), of_nodes.get(node.file)
-        observed = f"{usual:g} in the median of {len(size)} readings in the run"
+        observed = f"a median of {usual:g} over {len(size)} readings in the run"
         if usual > most:
             expected = (
                 f"at most {most} process{'es' * (most != 1)} for ranks {numbers_text(range(ranks))}"
@@ -442,13 +444,14 @@ RULES = (
     Rule(
         "cpu-time-agrees",
         "The implementation uses no more CPU time than the cores have, and no more than all"
-        " programs together use. The task clock of the counters meter and process_tree of the cpu"
-        " meter agree on this CPU time within a tenth. The total utilisation is the mean of the"
-        " cores' utilisations, and a fraction of a whole number of kernel ticks, at most as many"
-        " as fit between two readings.",
+        " programs together use. The counters meter (task clock) and the cpu meter (process_tree)"
+        " read the same CPU time, within 10 % plus 0.1 core. The total utilisation is the mean of"
+        " the cores' utilisations. It is the number of busy kernel ticks divided by that of all"
+        " ticks. No more ticks are counted than fit between two readings.",
         "The implementation's CPU time is read from its processes, the utilisation from the"
-        " kernel's idle time. They count the same cores independently, and differ where one was"
-        " edited. If somebody shortens the times of a run, the kernel's ticks keep their length.",
+        " kernel's idle time. Both count the same cores independently, so they disagree if one of"
+        " them was edited. A kernel tick has a fixed length, so a run whose times were shortened"
+        " has more ticks than fit into them.",
         FIX,
         (
             OfBundle("cpu-time-possible", _check_cpu_time),
@@ -459,12 +462,14 @@ RULES = (
     ),
     Rule(
         "load-agrees",
-        "According to the load meter, the suite used at least the CPU time of the implementation,"
-        " at most that of all programs, and at most a tenth plus a tenth of a core more than"
-        " implementation and meters together. The load meter's busy time plus stolen time equals"
-        " the utilisation, and rises and falls with it.",
-        "Utilisation, load and the implementation's CPU time are counts of the same cores by"
-        " different meters, once a second. Busy time that is not the suite's is foreign load.",
+        "The load meter reads the CPU time of the suite and of all programs. The implementation"
+        " uses no more CPU time than the suite, and the suite no more than all programs. The suite"
+        " uses at most 10 % plus 0.1 core more than the implementation and the meters together."
+        " The load meter's busy time plus stolen time equals the utilisation, and rises and falls"
+        " with it.",
+        "Utilisation, load and the implementation's CPU time are read separately on the same cores,"
+        " once a second, so they disagree if one of them was edited. Busy time that is not the"
+        " suite's is recorded as the load of other programs.",
         READINGS_AS_READ,
         (
             OfBundle("load-possible", _load),
@@ -494,9 +499,9 @@ RULES = (
         "While ranks compute on a CPU, each keeps at least half a core of its own node busy,"
         " unless the machine swaps. The implementation itself uses at least a quarter of a core"
         " for each of these ranks, unless the load meter shows that other programs had the cores.",
-        "A computation uses little CPU time only while other programs have the cores; then the"
-        " cores are busy, and the implementation still gets its share. If a node was idle, its"
-        " readings come from another run.",
+        "A rank that computes keeps a core busy. It uses little CPU time only if other programs"
+        " need the cores, and even then it gets a part of them. If a node was idle while its ranks"
+        " computed, its readings come from another run.",
         FIX,
         (
             OfBundle("cpu-busy", _busy, needs_split=True),
@@ -505,13 +510,13 @@ RULES = (
     ),
     Rule(
         "foreign-load",
-        f"Other programs take at most {MAX_FOREIGN_SHARE:.0%} of a machine's CPU time during"
-        f" the run, and the hypervisor at most {MAX_STOLEN_SHARE:.0%}; while the idle machine was"
-        " measured, other programs used a quarter of the processor at most.",
+        f"During the run, other programs use at most {MAX_FOREIGN_SHARE:.0%} of a machine's CPU"
+        f" time, and the hypervisor takes at most {MAX_STOLEN_SHARE:.0%}. While the idle power was"
+        " measured before the run, at most a quarter of the processor was in use.",
         "Other programs take cores, caches and memory bandwidth from the training, so they change"
         " its times and its energy. The power of a busy machine is not a baseload.",
-        "stop other programs (`suite doctor` names the busiest), run outside a virtual machine or"
-        " on a host with free cores, and run again",
+        "stop other programs (`suite doctor` names the busiest), and run again; if the hypervisor"
+        " took the time, run outside a virtual machine or on a host with free cores",
         (
             OfBundle("foreign-load", _undisturbed, severity=Severity.WARNING),
             OfBundle("baseload-idle", _idle, severity=Severity.WARNING),

@@ -190,8 +190,8 @@ def _when(context: BundleContext) -> Violations:
     if not least_s <= before_s <= most_s:
         yield Violation(
             DATA,
-            f"digests of {size_bytes} bytes taken {least_s:.2f} to {most_s:.0f} s before"
-            " init_start",
+            f"taken_ns {least_s:.2f} to {most_s:.0f} s before init_start: the time to read"
+            f" {size_bytes} bytes and to start",
             f"taken_ns is {abs(before_s):.6g} s {'before' if before_s >= 0 else 'after'}"
             " init_start",
         )
@@ -204,8 +204,8 @@ def _when(context: BundleContext) -> Violations:
         if before_s > most_s:
             yield Violation(
                 DATA,
-                f"digests of {size_bytes} bytes taken at most {most_s:.0f} s before the log's"
-                " first event",
+                f"taken_ns at most {most_s:.0f} s before the log's first event: enough time to read"
+                f" {size_bytes} bytes",
                 f"taken_ns is {before_s:.1f} s before that event",
             )
 
@@ -230,7 +230,7 @@ def _cache(context: BundleContext) -> Violations:
     if context.system.get("storage_medium") == IN_MEMORY:
         yield Violation(
             RUN,
-            f"no emptied page cache, because the data stay in {IN_MEMORY} (storage_medium in"
+            f"cache_cleared = false, because the data stay in {IN_MEMORY} (storage_medium in"
             f" {SYSTEM})",
             "cache_cleared = true",
         )
@@ -287,8 +287,8 @@ def _filled(context: BundleContext) -> Violations:
             READINGS,
             f"at least {MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB read from the disk in epoch"
             f" {epoch.get('epoch')}, or at least half of the data in memory",
-            f"{read_bytes / 2**20:.1f} MiB, and {max(resident):.0%} of the data in memory: the"
-            " readers map the files, and what they used stays in memory",
+            f"{read_bytes / 2**20:.1f} MiB read, and {max(resident):.0%} of the data in memory,"
+            " although the readers map the files, so that what they read stays in memory",
         )
         return
 
@@ -301,7 +301,7 @@ RULES = (
         " set whose images are no longer all available. The data folder is not named after another"
         " data set with the same layout, or after generated data.",
         "A run on half of a data set cannot be compared with others. File names and sizes prove"
-        " nothing: Fashion-MNIST has the same as MNIST.",
+        " nothing: those of MNIST and Fashion-MNIST are the same.",
         "train on the whole data set, or name the data set that was used (with --data, and in the"
         " folder's name)",
         (OfRequest("data-as-defined", _as_defined), OfRequest("data-folder", _folder)),
@@ -315,7 +315,7 @@ RULES = (
         "The harness reads and digests the files right before it starts the implementation. A mere"
         " statement that they were verified proves nothing, and digests from another moment do not"
         " show what was read.",
-        "run `suite data verify`, then run again: data.json is never edited",
+        "run `suite data verify`, then run again; do not edit data.json",
         (
             OfBundle("data-digests", _digests, CLOSED),
             OfBundle("data-digested-before", _when),
@@ -323,13 +323,15 @@ RULES = (
     ),
     Rule(
         "page-cache",
-        "If a run records an emptied page cache, its data are on a disk, less than half of them"
-        " are in memory at the start, the run reads the disk, and no node's record contradicts"
-        " this. If the suite's own readers map the files, every epoch reads at least a tenth of"
-        " them from the disk, or at least half of them are in memory at its start or end.",
-        "A warm cache makes the first epoch, and the time to target, shorter. When the suite's"
-        " readers use a mapped file, its data are in the page cache already, or are read from the"
-        " disk.",
+        "If a run records an emptied page cache, then its records and readings show this: the data"
+        " are on a disk, at most half of them are in memory at the start, and the run reads the"
+        " disk. If the suite's own readers map the files, every epoch reads at least a tenth of the"
+        " data from the disk, or at least half of the data are in memory at the start or the end"
+        " of the epoch.",
+        "If the data are in the page cache before the run, the first epoch and the time to target"
+        " are shorter. When the suite's readers use a mapped file, the kernel reads missing data"
+        " from the disk into the page cache. An epoch with neither such reads nor data in the page"
+        " cache did not use the files.",
         "let `suite run` empty the page cache, and hand in the run's records and readings as they"
         " were written",
         (OfBundle("cache-as-recorded", _cache), OfBundle("cache-fills", _filled)),

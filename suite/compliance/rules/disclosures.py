@@ -84,7 +84,7 @@ def _labels(context: BundleContext) -> Violations:
     ]:
         yield Violation(
             "log.txt",
-            "nodes_of_ranks with the labels in order, node0 for rank 0's node",
+            "nodes_of_ranks in which the labels first occur in the order node0, node1, …",
             f"{names}",
             logged.line,
         )
@@ -105,8 +105,8 @@ RULES = (
         " host, address or serial number. A submission names its organization.",
         "Bundles are published for ever. A measurement does not depend on the machine's owner or"
         " network.",
-        "run again with this version of the suite, which records no such name; remove the name"
-        " from your own program's output, or from what you wrote",
+        "if the suite wrote the name, run again with this version, which records no such names; if"
+        " your own program or text contains the name, remove it there",
         (
             OfBundle("names-nobody", _bundle),
             OfSubmission("submission-names-nobody", _submission),

@@ -46,7 +46,7 @@ def _epoch_in_step(rank: int, epoch: int, steps: "StepRecords", first: "StepReco
             STEPS,
             "fetch, copy, compute and communication together to take the same share of epoch"
             f" {epoch} on rank {rank} as on rank 0, {shares[0]:.1%}",
-            f"{shares[1]:.1%}: the ranks wait for one another in every step",
+            f"{shares[1]:.1%}, although the ranks wait for one another in every step",
         )
     starts_s = [(one.start_ns - one.start_ns[0]) * SECONDS_PER_NS for one in (first, steps)]
     apart_s = abs(starts_s[1] - starts_s[0])
@@ -150,7 +150,8 @@ def _exchanged(context: BundleContext, rank: int, log: Log) -> Violations:
             yield Violation(
                 log_name(rank),
                 f"{counted(updates, 'exchange')} of every bucket in epoch {event.epoch}:"
-                f" {counted(of_epoch, 'step')}, {context.request.accumulation} an update",
+                f" {counted(of_epoch, 'step')}, with one update per"
+                f" {counted(context.request.accumulation, 'step')}",
                 "no count" if wrong is None else counted(wrong, "exchange"),
                 event.line,
             )
@@ -176,9 +177,9 @@ RULES = (
         " requested, and wait for the exchange only then. Ranks on several nodes wait in every"
         " update; with the suite's all-reduce, the median wait is at least 1 microsecond. A single"
         " rank never waits.",
-        "Exchanging gradients less often takes less time and fewer bytes, and trains with another"
-        " mini-batch size. A wait is never 0: the loop asks MPI about each sum, even if all are"
-        " complete when the backward pass ends.",
+        "If gradients are exchanged less often, the exchange takes less time and fewer bytes, but"
+        " the run trains with a larger mini-batch. A wait is never 0 s, because asking MPI whether"
+        " a sum is complete takes time.",
         TRAINING_LOOP,
         (
             OfBundle("ranks-exchange", _exchanges),

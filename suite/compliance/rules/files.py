@@ -96,7 +96,7 @@ def _requested(context: BundleContext) -> Violations:
         if not 1 <= int(found[1]) < count:
             asked = f"{count} {what}{'s' * (count > 1)}"
             yield Violation(
-                name, f"files of {asked}, the number requested", f"a file of {what} {found[1]}"
+                name, f"only files of the {asked} requested", f"a file of {what} {found[1]}"
             )
 
 
@@ -104,9 +104,9 @@ RULES = (
     Rule(
         "bundle-files",
         "A bundle has the files of its format, for its ranks and nodes, and no others.",
-        "A file that no check reads is not evidence, and on some machines files whose names "
-        "differ only in capital letters replace one another. The log of a rank shows that the "
-        "rank worked.",
+        "A file that no check reads is not evidence. On file systems that ignore capital letters,"
+        " files whose names differ only in these letters overwrite one another. The log of a rank"
+        " shows that the rank worked.",
         "remove the file, and say in the notes of the submission what it was for",
         (OfBundle("bundle-files", _check_file_names), OfBundle("ranks-files", _requested)),
     ),

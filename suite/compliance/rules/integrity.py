@@ -48,8 +48,9 @@ def _manifest(context: BundleContext) -> Violations:
             yield Violation(
                 name,
                 "only files that the manifest lists",
-                "a file that it does not list",
-                fix=f"remove the file (`suite finish` does, if closing left it), or {COPY_AGAIN}",
+                "a file that the manifest does not list",
+                fix="remove the file (`suite finish` does so if `suite run` was killed while it"
+                f" sealed the bundle), or {COPY_AGAIN}",
             )
         elif context.bundle.sha256(file) != listed[name][1]:
             number, digest = listed[name]

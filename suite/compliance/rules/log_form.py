@@ -156,8 +156,8 @@ def _holes(context: BundleContext) -> Violations:
                 ]
                 yield Violation(
                     log_name(rank),
-                    f"at most {allowed_s:.1f} s outside all logged intervals, between {names[0]}"
-                    f" and {names[1]}",
+                    f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, because no"
+                    " logged interval covers this time",
                     f"{hole_s:.3f} s",
                     after.line,
                 )
@@ -244,8 +244,8 @@ RULES = (
         " takes at least as long as drawing its initial weights: 2 ns a parameter.",
         "What is built, compiled and tuned before run_start is not measured: without a limit, "
         "training could be moved there. What is built before init_start is not recorded at all.",
-        "log init_start before the model is built and init_stop after it; work that takes longer"
-        " belongs to the run",
+        "log init_start before the model is built and init_stop after it; log run_start"
+        " before any work that takes more than 30 minutes",
         (
             OfBundle("initialisation-capped", _capped),
             OfBundle("initialisation-takes", _takes),
@@ -253,11 +253,12 @@ RULES = (
     ),
     Rule(
         "time-accounted",
-        "Between run_start and run_stop no gap between epochs and evaluations is longer than five"
-        " seconds plus a tenth of an epoch; an epoch begins right after the evaluation before it,"
-        " within half a second plus a hundredth of an epoch.",
-        "The loop does nothing between epochs and evaluations. Work that was moved there would "
-        "not count in any epoch, and an epoch that was taken out leaves a gap.",
+        "During the run, a gap outside epochs and evaluations lasts at most 5 s plus a tenth of an"
+        " epoch. If nothing else is logged in between, an epoch starts at most 0.5 s plus a"
+        " hundredth of an epoch after run_start or after the previous evaluation. The same limit"
+        " holds from the last evaluation to run_stop.",
+        "The loop does nothing between epochs and evaluations. Work that was moved there would not"
+        " count in any epoch. An epoch that was removed from the log leaves a gap.",
         TRAINING_LOOP,
         (OfBundle("time-accounted", _holes), OfBundle("no-pause", _no_pause)),
     ),

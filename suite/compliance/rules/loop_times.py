@@ -37,7 +37,7 @@ def _taken(context: BundleContext) -> Violations:
         if len(idle):
             yield Violation(
                 STEPS,
-                "compute time in every step, because every step has a loss",
+                "compute time in every step, because every step computes a loss",
                 f"0 s in step {steps.step[idle[0]]} of rank {rank};"
                 f" {counted(len(idle), 'such step')}",
             )
@@ -78,8 +78,8 @@ def _fetch(context: BundleContext) -> Violations:
         if sample_s < MIN_FETCH_S:
             yield Violation(
                 STEPS,
-                f"at least {MIN_FETCH_S * 1e9:g} ns to fetch a sample in the median step of rank"
-                f" {rank}, without workers",
+                f"at least {MIN_FETCH_S * 1e9:g} ns per sample for a fetch without workers, in the"
+                f" median step of rank {rank}",
                 f"{sample_s * 1e9:.3g} ns",
             )
 
@@ -96,7 +96,7 @@ def _apart(context: BundleContext) -> Violations:
                 STEPS,
                 f"at least {MIN_GAP_NS:g} ns from the end of a step to the next fetch, in the"
                 f" median over the steps of rank {rank}",
-                f"{np.median(gaps_ns):g} ns in {len(gaps_ns)} pairs of steps",
+                f"a median of {np.median(gaps_ns):g} ns over {len(gaps_ns)} pairs of steps",
             )
 
 
@@ -132,14 +132,14 @@ def _long_enough(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "parts-taken",
-        "Every part of a step that takes time is recorded as more than zero. In every step:"
-        " computing. In most steps: fetching, copying (GPU) and communication (several ranks, no"
-        " overlap). The median gap between successive steps of an epoch is at least 20 ns. In a"
-        " closed run without workers, the median fetch takes at least 50 ns per sample.",
+        "Every step has a compute time above zero. Most steps have a time above zero for fetching,"
+        " for copying (on a GPU) and for communication (with several ranks and no overlap). The"
+        " median gap between successive steps of an epoch is at least 20 ns. In a closed run"
+        " without workers, the median fetch takes at least 50 ns per sample.",
         "The loop reads the clock before and after each part, and stores a step's record before"
         " the next fetch. Without workers, the training process copies, decodes and normalises"
-        " every pixel itself: if its fetches were shorter than this limit, their time was counted"
-        " elsewhere, or other processes made the mini-batches.",
+        " every pixel itself, which takes more than 50 ns per sample. Shorter fetches show that"
+        " their time was counted elsewhere, or that other processes made the mini-batches.",
         "take a time stamp before each fetch (start_ns in reference_impls/contract.py) and after"
         " each part; with --workers, give the number of processes that fetch",
         (
@@ -150,12 +150,13 @@ RULES = (
     ),
     Rule(
         "evaluation-time",
-        "An evaluation takes at least a 48th of the compute time that fast training steps need "
-        "for as many samples.",
-        "An evaluation needs a forward pass for every sample, a third of the work of training; "
-        "the limit is a sixteenth of that. On an accelerator, where small mini-batches waste "
-        "time, an evaluation batch is assumed to cost as much as a training batch.",
-        "evaluate every sample with the model as it is; run again",
+        "An evaluation takes at least a 48th of the compute time that fast training steps need"
+        " for as many samples. On an accelerator, the limit is lower if mini-batches are smaller"
+        " than evaluation batches.",
+        "An evaluation needs a forward pass for every sample, a third of the work of training;"
+        " the limit is a sixteenth of that. On an accelerator, small mini-batches waste time, so"
+        " an evaluation batch may take no longer than a smaller training batch.",
+        "evaluate every sample with the whole model, and run again",
         (OfBundle("evaluation-time", _long_enough, needs_split=True),),
     ),
 )
