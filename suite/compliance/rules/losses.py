@@ -163,8 +163,8 @@ def _scatter(context: BundleContext) -> Violations:
             turning, places, smallest = found
             yield Violation(
                 STEPS,
-                f"at least {smallest} losses that are larger or smaller than both neighbours:"
-                " mini-batches differ by chance",
+                f"at least {smallest} losses that are larger or smaller than both neighbours,"
+                " because mini-batches differ by chance",
                 f"{turning} of {places} losses of rank {rank}",
             )
 
@@ -178,7 +178,7 @@ def _repeated(context: BundleContext) -> Violations:
             first, second = (int(steps.step[place]) for place in places)
             yield Violation(
                 STEPS,
-                "different losses for every mini-batch",
+                f"no {BLOCK} losses in a row that occur twice",
                 f"the losses of the steps {second} to {second + BLOCK - 1} of rank {rank} repeat "
                 f"those of the steps {first} to {first + BLOCK - 1}",
             )
@@ -213,7 +213,8 @@ def _in_ratio(context: BundleContext) -> Violations:
             if share >= MIN_IN_RATIO:
                 yield Violation(
                     STEPS,
-                    "different losses in every epoch",
+                    f"losses in epoch {second} that are not a constant times those in epoch"
+                    f" {first}",
                     f"sorted by size, {share:.0%} of rank {rank}'s losses in epoch {second} are"
                     f" {np.median(ratios):.4g} times those in epoch {first}",
                 )
@@ -289,10 +290,10 @@ def _evaluated(context: BundleContext) -> "Iterator[tuple[LogEvent, float, float
 RULES = (
     Rule(
         "losses-computed",
-        "Losses are finite, not negative and not all alike. In a closed run the first losses are"
-        " near the loss of guessing, more than ten steps pass between an untrained model's loss"
-        " and a trained one's, and at most one loss in fifty equals the loss of the step before;"
-        " if the run has one rank, its losses are float32 numbers.",
+        "Losses are finite, not negative and not all alike. In a closed run, the first losses are"
+        " near the loss of guessing. The loss takes more than ten steps to fall from an untrained"
+        " model's loss to a trained model's. At most one loss in fifty equals the loss of the step"
+        " before. The losses of a closed run with one rank are float32 numbers.",
         "Losses that break this rule were made up, come from other initial weights, or were"
         " rounded afterwards. If a larger mini-batch is recorded as several steps, these steps"
         " have the same loss.",
@@ -307,9 +308,9 @@ RULES = (
     ),
     Rule(
         "losses-own",
-        "Every mini-batch has its own loss. Losses rise and fall from step to step, no eight"
-        " losses in a row occur twice, the losses of an epoch are not those of another epoch times"
-        " a constant (in any order), and two ranks have equal losses in at most a tenth of the"
+        "Every mini-batch has its own loss. Losses rise and fall from step to step, and no eight"
+        " losses in a row occur twice. The losses of an epoch, in any order, are not those of"
+        " another epoch times a constant. Two ranks have equal losses in at most a tenth of the"
         " steps.",
         "The mini-batches of an epoch share no sample, so their losses vary like independent"
         " values: about two thirds are larger or smaller than both neighbours. Losses have seven"
@@ -325,13 +326,13 @@ RULES = (
     ),
     Rule(
         "accuracy-fits-loss",
-        "In a closed run, an evaluation has at least as many errors as the epoch's loss implies;"
-        " the limit is generous. A model whose loss is less than a quarter of the loss of guessing"
-        " is at least twice as accurate as guessing.",
-        "A model with a mean cross-entropy of 0.3 on the samples that it was trained on is wrong"
-        " on about one in ten other samples, not on one in a hundred: real runs have 0.15 to 4.3"
-        " errors a sample for each unit of loss; the limit is 0.05. A trained model whose accuracy"
-        " is that of guessing was not evaluated.",
+        "In a closed run, an evaluation has at least 0.05 errors per sample for each unit of the"
+        " mean loss in the last quarter of its epoch. A model whose loss is less than a quarter"
+        " of the loss of guessing is at least twice as accurate as guessing.",
+        "A model with a mean cross-entropy of 0.3 on its training samples is wrong on about one in"
+        " ten other samples, not on one in a hundred. Real runs have 0.15 to 4.3 errors per sample"
+        " for each unit of loss. A trained model whose accuracy is that of guessing was not"
+        " evaluated.",
         "run again; never edit losses or accuracies",
         (
             OfBundle("accuracy-below-loss", _low_enough, CLOSED),

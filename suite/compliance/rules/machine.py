@@ -389,7 +389,7 @@ def _scaled(context: BundleContext) -> Violations:
                 node.file,
                 "readings of the cores' clocks, which a kernel with the governor"
                 f" {governor!r} offers",
-                "none by the cpu meter",
+                "no such readings by the cpu meter",
             )
 
 
@@ -407,7 +407,8 @@ def _governed(node: NodeContext, nominal_hz: float | None) -> Violations:
     if fastest is not None and fastest.mean > FAST_SHARE * nominal_hz:
         yield Violation(
             node.file,
-            f"the lowest clock, because the governor in {node.system_file} is {SLOWEST_GOVERNOR!r}",
+            f"at most {FAST_SHARE:.0%} of the highest clock on average, because the governor in"
+            f" {node.system_file} is {SLOWEST_GOVERNOR!r}",
             f"{fastest.mean / 1e6:.0f} MHz on average in {fastest.name}",
         )
 
@@ -452,7 +453,7 @@ def _fit_machine(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"readings of {cores} cores, as in {node.system_file}",
-                f"of {counted(cores_read, 'core')}",
+                f"readings of {counted(cores_read, 'core')}",
             )
 
 
@@ -496,10 +497,10 @@ RULES = (
         "system-described",
         "Every field of system.json has its type. Each field that is null has a note with the"
         " reason, and no other field has one. Instruction set, kernel, operating system,"
-        " processor, memory and Python are consistent with one Linux machine. No interface that"
-        " has a wireless interface's name is described as wired and as having a speed. NumPy is"
-        " among the libraries, and so is the framework's package, in the version that system.json"
-        " states for the framework.",
+        " processor, memory and Python are consistent with one Linux machine. If an interface"
+        " has a wireless interface's name, its link is not described as wired with a speed. The"
+        " libraries include NumPy and the framework's package, whose version is the"
+        " framework_version in system.json.",
         "A value without a source describes nothing, and values typed by hand may describe several"
         " machines. Linux gives a wireless interface a name that begins with wl. The harness lists"
         " the packages of the environment in which the training ran; the suite's readers hand"
@@ -517,9 +518,10 @@ RULES = (
         "The described machine matches its device profile: device tree, instruction set, number of"
         " cores, memory, power mode and power rails. The evidence for the device contains the name"
         " of the described board, or another name by which the suite recognises the device.",
-        "A result belongs to the machine that made it; the harness recognised the device by its"
-        " name, and a board's sensors have the names that its device tree gives them. A variant"
-        " that the profile does not list does not break this rule: `machine-variant` reports it.",
+        "A result belongs to the machine that made it. The harness recognises a device by its name,"
+        " and a board's device tree names its sensors, so the names of device and sensors must fit"
+        " the profile. A variant that the profile does not list does not break this rule:"
+        " `machine-variant` reports it.",
         "run on a machine of the profile, or with --device generic; leave system.json and"
         " device_evidence as `suite run` wrote them",
         (
@@ -530,9 +532,9 @@ RULES = (
     ),
     Rule(
         "clocks-possible",
-        "Neither the readings of a core's clock nor its counted cycles exceed the profile's"
-        " highest clock; with the governor powersave, the clock is low. Where the processor's"
-        " governor is known, the cores' clocks were read.",
+        "No core's clock, as read or as computed from counted cycles, exceeds the highest clock in"
+        " the profile. With the governor powersave, an Arm core's mean clock is at most 90 % of"
+        " it. If the processor's governor is known, the cores' clocks were read.",
         "An overclocked board, or one with more cores, is not the board that is sold. The kernel"
         " keeps a core's governor and its clock in one folder (cpufreq), so a program that can"
         " read the governor can read the clock.",
@@ -542,10 +544,10 @@ RULES = (
     Rule(
         "readings-fit-machine",
         "The readings fit the memory and the cores of the described machine: all of its cores and"
-        " no others were read, and the memory in use is at most the machine's. In at least one"
-        " reading, used and available memory add up to the machine's memory, within a hundredth.",
-        "A result belongs to the machine that made it; the description and the meter read the same"
-        " line of the kernel (MemTotal).",
+        " no others were read, and no more memory is in use than the machine has. In at least one"
+        " reading, used and available memory add up to the machine's memory, within 1 %.",
+        "A result belongs to the machine that made it. The description and the memory meter take"
+        " the memory's size from the same line of the kernel (MemTotal), so they agree.",
         READINGS_AS_READ,
         (
             OfBundle("readings-fit-machine", _fit_machine),

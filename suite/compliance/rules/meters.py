@@ -121,8 +121,8 @@ def _schedule(context: BundleContext) -> Violations:
             most = MORE_READINGS * span_s / period_s + READINGS_SLACK
             if len(channel) > most:
                 expected = (
-                    f"at most {most:.0f} readings of {name} {channel.name} in {span_s:.1f} s, one"
-                    f" every {period_s:g} s"
+                    f"at most {most:.0f} readings of {name} {channel.name} in {span_s:.1f} s,"
+                    f" because the period is {period_s:g} s"
                 )
                 yield Violation(node.file, expected, f"{len(channel)}")
     for file, meters in slowest.items():
@@ -132,8 +132,8 @@ def _schedule(context: BundleContext) -> Violations:
                 f"readings of {name} at least {period_s:g} s apart, which is the meter's period"
             )
             observed = (
-                f"{between_s:.4g} s apart in the median; likewise for every meter on a fixed"
-                f" schedule ({counted(len(meters), 'meter')})"
+                f"{between_s:.4g} s apart in the median; every meter on a fixed schedule"
+                f" ({counted(len(meters), 'meter')}) was read too often"
             )
             yield Violation(file, expected, observed)
 
@@ -235,8 +235,8 @@ def _throughout(context: BundleContext) -> Violations:
             after_s = (inside[place] - window[0]) * SECONDS_PER_NS
             yield Violation(
                 node.file,
-                f"a reading of some meter every {longest_s:.1f} s, because the recorder was not"
-                " lost",
+                f"a reading of at least one meter every {longest_s:.1f} s, because the recorder was"
+                " not lost",
                 f"none for {gap_s:.1f} s, from {after_s:.1f} s after run_start on",
             )
 
@@ -364,9 +364,10 @@ RULES = (
         "The kernel's meters are read at most once a period, and no channel has more readings than"
         " periods. A meter that has the name of one of the suite's meters reads on the same kind"
         " of schedule as the suite's; a power meter also has the same period.",
-        "The recorder waits for the period to pass: readings that were squeezed into a shorter time"
-        " come faster, and a second series adds readings. If a plug's readings are put under the"
-        " name of an analyser, they keep the plug's period.",
+        "The recorder waits one period between two readings. Readings that come faster were"
+        " compressed in time, and more readings than periods show that a second series was added."
+        " If somebody passes off a plug's readings as an analyser's, they still have the plug's"
+        " period.",
         f"{READINGS_AS_READ}; give a meter of your own a name that no meter of the suite has",
         (
             OfBundle("meter-schedule", _schedule),
@@ -375,14 +376,14 @@ RULES = (
     ),
     Rule(
         "meter-gaps",
-        "The readings of a meter without failures have no gap longer than its record says, and"
-        " cover the run except for at most 10 s, or a tenth of the run if that is longer, at"
-        " either end. On each node, the readings of at least one meter have the longest gap that"
-        " its record states. If a node's recorder was not lost, its meters were read through the"
-        " whole run.",
-        "The recorder states the longest time without a reading. If readings were removed, the"
-        " readings have a longer gap; if readings were filled in, a shorter one. If readings end"
-        " early, energy is missing.",
+        "If a meter had no failures, its readings have no gap longer than its record says. Such a"
+        " meter is without readings for at most 10 s at the run's start and at its end, or a tenth"
+        " of the run if that is longer. On each node, the readings of at least one meter have as"
+        " long a gap as its record states. If a node's recorder was not lost, its meters were read"
+        " through the whole run.",
+        "The recorder states the longest time without a reading. If somebody removes readings, the"
+        " longest gap becomes longer than that; if somebody fills in readings, it becomes shorter."
+        " If readings end early, energy is missing.",
         READINGS_AS_READ,
         (
             OfBundle("meter-gaps", _gaps),
@@ -401,12 +402,12 @@ RULES = (
     ),
     Rule(
         "meters-read",
-        "Every node reads load and wall clock, the page cache if it was emptied, and the disk if "
-        "the data are on one; every other kernel meter that was available has readings or "
-        "failures. A closed run reads processor and memory, and may leave out only power meters: "
-        f"it reads {', '.join(REQUIRED)} wherever they are available.",
-        "Every Linux offers these meters to every user. Rules compare the meters with one another:"
-        " what one of them shows must not depend on who chose the meters.",
+        "Every node reads the load and the wall clock. It reads the page cache if that was emptied,"
+        " and the disk if the data are on a disk. Every other kernel meter that was available has"
+        " readings or failures. A closed run reads processor and memory, and may leave out only"
+        f" power meters: it reads {', '.join(REQUIRED)} wherever they are available.",
+        "Every Linux offers these meters to every user. Rules compare the meters with one another,"
+        " so nobody may avoid a comparison by leaving a meter out.",
         "do not use --meters, or leave out only power meters with it; let the user of the run read"
         " /proc; run on the host instead of in a container",
         (

@@ -61,7 +61,7 @@ def _offsets(context: BundleContext) -> Violations:
                     yield Violation(
                         "log.txt",
                         f"rank {rank}'s clock to drift by {allowed_ns * SECONDS_PER_NS:.3g} s at"
-                        f" most ({MAX_DRIFT:.1%} of the time)",
+                        f" most ({MAX_DRIFT:.1%} of the time between two measurements)",
                         f"{drift_ns * SECONDS_PER_NS:.3g} s",
                         event.line,
                     )
@@ -129,9 +129,9 @@ def is_offset(value: Any) -> bool:
 RULES = (
     Rule(
         "clock-offsets",
-        "The offsets between the ranks' clocks are known to within a second, which the ranks'"
-        " steps confirm. They drift by at most a thousandth of the time that passes, and are zero"
-        " on one machine.",
+        "The offsets between the ranks' clocks are known to within a second, and the times of the"
+        " ranks' steps agree with them. An offset changes by at most a thousandth of the time that"
+        " passes. Between ranks of one machine, the offset is zero.",
         "The offsets place the readings of the other nodes in time. No rank can end an update"
         " before the ranks whose gradients it needs begin it.",
         TRAINING_LOOP,

@@ -164,9 +164,9 @@ RULES = (
         "At its recorded speed, every node's link can carry the gradients of every update. Each"
         " node's interfaces counted at least the bytes of these gradients, and no more than the"
         " recorded speed allows.",
-        "Describing a fast link as a slow one makes the machine look faster, and counting fewer"
-        " bytes makes the exchange look smaller than is possible. A network interface counts every"
-        " byte.",
+        "If a fast link is described as a slow one, the same times seem to be reached with weaker"
+        " hardware. A network interface counts every byte, so a count below the bytes of the"
+        " gradients is impossible.",
         "record the link that the ranks used (`suite cluster doctor` shows it), then run again;"
         " hand"
         " in the readings as the recorder wrote them",

@@ -48,7 +48,8 @@ def _complete(context: BundleContext) -> Violations:
             wanted = joined_names([value_text(name) for name in names])
             yield Violation(
                 NODES,
-                f"the log's nodes_of_ranks for the ranks {numbers_text(node.ranks)}: {wanted}",
+                f"the node that the log names for the ranks {numbers_text(node.ranks)}"
+                f" (nodes_of_ranks): {wanted}",
                 f"{value_text(node.node)}, the name of host {node.host[:100]!r}",
             )
 
@@ -101,8 +102,8 @@ def _of_one_boot(context: BundleContext) -> Violations:
         if described is not None and other is not None:
             yield Violation(
                 log_name(other),
-                f"{str(described)[:13]}…, the boot id of {host[:100]}, where rank {other} is"
-                " recorded",
+                f"the boot id {str(described)[:13]}… of {host[:100]}, because rank {other} is"
+                " recorded there",
                 f"{str(boots[other])[:13]}…: rank {other} ran on another machine",
                 1,
             )
@@ -138,8 +139,8 @@ def _machines(context: BundleContext) -> Violations:
             yield Violation(
                 log_name(rank),
                 "ranks of different nodes on different machines",
-                f"rank {rank} on {host[:100]} logged the boot id of {other[:100]}: containers of"
-                " one machine, or one machine twice",
+                f"rank {rank} on {host[:100]} logged the boot id of {other[:100]}: the nodes are"
+                " containers on one machine, or one machine with two names",
             )
             return
     for one, two in combinations(read_nodes(context.bundle), 2):
