@@ -305,11 +305,11 @@ RULES = (
         "The mean power of a run is at least 0.1 W and at most what the board's supply can give. "
         "At most a twentieth of a power meter's readings are outside the range that its power "
         "total calls plausible. A meter of the whole board reads no less than a meter of a part "
-        "of it, within their stated errors; a meter at the wall reads at most twice what the "
-        "board takes, plus 5 W.",
+        "of it, apart from the errors that both meters state. A meter at the wall reads at most "
+        "twice the board's power plus 5 W.",
         "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"
-        " rare, and are left out of the energy; a meter that is often wrong, or whose readings"
-        " were edited, measures nothing. A board draws at least what its chips draw.",
+        " rare, so many implausible readings show that the meter is broken or that its readings"
+        " were edited. A board draws at least what its chips draw.",
         "check the sensor, its unit, its connection and what else it measures (rules/power.toml,"
         " meters.toml); run again",
         (
@@ -326,10 +326,10 @@ RULES = (
         " run keeps the processor less busy than those programs did. In at least one reading right"
         " before or after the run, a board draws at least half its lowest idle power.",
         "The same meter measures the baseload right before the run, so readings that someone"
-        " scaled down fall below the baseload. If other programs kept the machine busy then,"
-        " `foreign-load` reports it, and only a lower power that their load does not explain"
-        " breaks this rule. Readings that are too low right before and after the run lower the"
-        " power that is interpolated at its start and stop.",
+        " scaled down fall below the baseload. If other programs kept the machine busy"
+        " before the run, `foreign-load` reports it, and this rule allows for their load. The"
+        " power at the run's start and stop is interpolated from the readings around it, so"
+        " readings there that are too low lower the energy.",
         "stop other programs before the run, so that the machine is idle while its idle power is"
         " measured, and check the sensor",
         (
@@ -339,13 +339,12 @@ RULES = (
     ),
     Rule(
         "flop-rate",
-        "No epoch computes more than four times as fast as the device's peak in its fastest"
-        " precision. No run on a CPU computes more than four times what its cores can compute in"
-        " the cycles of its CPU time, in the run's precision. Devices without a known peak are"
-        " exempt.",
-        "No program exceeds the silicon's peak; fast convolutions need as little as a fourth of"
-        " the multiplications counted. The shortest possible time and the idle power also give a"
-        " lower bound for the energy of an operation.",
+        "No epoch computes at more than four times the device's peak in its fastest precision. A"
+        " run on a CPU computes at most four times what the cores can compute in the run's CPU"
+        " time and precision. Devices without a known peak are exempt.",
+        "No program exceeds the silicon's peak. The limit is four times the peak, because fast"
+        " convolutions need as little as a fourth of the multiplications counted. The limit gives"
+        " a shortest possible time, and with the idle power a lower bound for the energy.",
         "run again on a machine that matches the device profile",
         (OfBundle("flop-rate", _rate), OfBundle("flop-cycles", _cycles)),
     ),

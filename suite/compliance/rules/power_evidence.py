@@ -180,7 +180,7 @@ def _check_repeated_readings(context: BundleContext) -> Violations:
         if places is not None:
             yield Violation(
                 node.file,
-                f"different readings of {channel.source} {channel.name}",
+                f"no {BLOCK} readings in a row of {channel.source} {channel.name} that occur twice",
                 f"readings {places[1] + 1} to {places[1] + BLOCK} repeat readings {places[0] + 1}"
                 f" to {places[0] + BLOCK}",
             )
@@ -205,7 +205,7 @@ def _unclipped(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 node.file,
-                f"readings of {channel.source} {channel.name} that rarely equal the largest one",
+                f"few readings of {channel.source} {channel.name} that equal the largest one",
                 f"{distinct[-1]:g} W in {at_most} of {len(values)} readings; no other value in"
                 f" more than {others} of them",
             )
@@ -224,7 +224,8 @@ def _idle_own(context: BundleContext) -> Violations:
         if places is not None and places[0] < len(idle) <= places[1]:
             yield Violation(
                 node.idle_file,
-                f"readings of the idle machine by {channel.source} {channel.name}",
+                f"readings of the idle machine by {channel.source} {channel.name} that do not occur"
+                " again in the run",
                 f"readings {places[0] + 1} to {places[0] + IDLE_BLOCK} equal the run's readings"
                 f" {places[1] - len(idle) + 1} to {places[1] - len(idle) + IDLE_BLOCK}",
             )
@@ -243,10 +244,10 @@ def _own_values(context: BundleContext) -> Violations:
         if count > MAX_STRAIGHT_SHARE * places:
             yield Violation(
                 node.file,
-                f"readings of {channel.source} {channel.name} that rarely are the mean of the"
-                " readings before and after",
-                f"{count} of {places} are that mean, first reading {int(is_straight.argmax()) + 2}"
-                " of the run",
+                f"few readings of {channel.source} {channel.name} that are the mean of the reading"
+                " before and the reading after",
+                f"{count} of {places} are that mean; the first is reading"
+                f" {int(is_straight.argmax()) + 2} of the run",
             )
 
 
@@ -408,8 +409,8 @@ def _idle_window(context: BundleContext) -> Violations:
         if age_s > MAX_IDLE_AGE_S:
             yield Violation(
                 node.idle_file,
-                f"the idle machine measured in the {MAX_IDLE_AGE_S:g} s before the run's first"
-                " reading",
+                f"the idle machine's last reading at most {MAX_IDLE_AGE_S:g} s before the run's"
+                " first reading",
                 f"{age_s:.0f} s before it",
                 fix=READINGS_AS_READ,
             )
@@ -436,7 +437,7 @@ def _contradicted(context: BundleContext) -> Violations:
 def _left_out(context: BundleContext) -> Violations:
     for meter, reason in (context.run.meters_left_out or {}).items():
         yield Violation(
-            RUN, f"energies that include {meter}, which was read", f"left out: {reason}"
+            RUN, f"energies that include {meter}, because it was read", f"left out: {reason}"
         )
 
 
@@ -462,13 +463,13 @@ RULES = (
     Rule(
         "power-rules-known",
         "The power totals in a bundle are the rulebook's: all those of the meters that were read,"
-        " in the rulebook's order. Their channels have the units that the rulebook states, and a"
-        " meter that is called an analyser reads in steps that are fine enough for the error that"
-        " its tier promises, 2 % of the mean power.",
+        " in the rulebook's order. Their channels have the units that the rulebook states. A"
+        " meter is called an analyser only if half a step of its readings is at most the error"
+        " that this tier promises, 2 % of the mean power.",
         "A submitter who chose the channels of a total would choose the energy, and adding"
-        " milliwatts as watts would make the energy a thousand times larger. Results of analysers"
-        " are ranked with one another; a plug that reads whole watts is a wall meter, not an"
-        " analyser.",
+        " milliwatts as watts would make the energy a thousand times larger. Results that were"
+        " measured by analysers are ranked together, and a plug that reads whole watts is too"
+        " coarse to be one.",
         "never edit power.json or readings; for a meter of your own, add its total to"
         " rules/power.toml by a pull request, and its tier to meters.toml",
         (
@@ -485,7 +486,7 @@ RULES = (
         " and no ten readings in a row of the idle machine occur again in the run. A meter with"
         " fine steps reads its largest value in at most 3 % of its readings. If the suite reads a"
         " meter, at most two fifths of the readings lie on a straight line with both neighbours;"
-        " more are a warning.",
+        " more cause a warning.",
         "Power follows every step and every evaluation, and its last digits are noise. A constant"
         " power comes from a broken sensor, or was made up; a limit that is reached again and"
         " again is the meter's range, or an edit. If readings of the run are handed in as those of"
@@ -516,9 +517,9 @@ RULES = (
     ),
     Rule(
         "meters-agree",
-        "Two meters that cover the same part agree within their stated errors. A closed entry"
-        " whose meters contradict each other has no rank for its energy until one meter is left"
-        " out, with the reason.",
+        "Two meters that cover the same part agree within their stated errors. If the meters"
+        " of a closed entry contradict each other, the entry is not ranked by energy until its"
+        " submitter leaves one meter out and states the reason.",
         "If two meters disagree, nobody knows which one is right. An estimate may differ from a"
         " meter, because an estimate leaves out what is connected to the board's ports.",
         "find the wrong meter and leave it out: `suite power leave-out RUN METER --reason TEXT`",
@@ -529,11 +530,11 @@ RULES = (
     ),
     Rule(
         "baseload-measured",
-        "Where power is measured, the idle machine was measured too, by a meter that was available"
-        " and read during the run: at least three readings, over at least a second, the last of"
-        " them at most five minutes before the run's first reading.",
+        "If power is measured, the meter of the run also measured the idle machine before the run."
+        " It took at least three readings of the idle machine, over at least one second. The last"
+        " of them is at most five minutes before the run's first reading.",
         "Without a baseload nobody can tell how much power the training added. The added energy is"
-        " the difference of two measurements by one meter; readings from a chosen moment or"
+        " the difference of two measurements by one meter. Readings from a chosen moment or"
         " another day are not a baseload.",
         "use one meter for the idle machine and the whole run, and run again without --baseload or"
         " with a larger value of it",

@@ -59,7 +59,7 @@ def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Vi
     if len(read) and isinstance(number, int) and float(read.in_time.values[0]) != number:
         yield Violation(
             node.system_file,
-            f"mode {read.in_time.values[0]:g}, as read when the run began",
+            f"mode_id = {read.in_time.values[0]:g}, as read when the run began",
             f"mode_id = {number}",
         )
 
@@ -189,8 +189,8 @@ RULES = (
         "Runs in different modes belong to different entries, so a run in an unknown mode cannot be"
         " compared.",
         "give the user that runs the suite read access to /etc/nvpmodel.conf and"
-        " /var/lib/nvpmodel/status, then run again; never edit system.json; or run in the open"
-        " division",
+        " /var/lib/nvpmodel/status, then run again, or run in the open division; never edit"
+        " system.json",
         (OfBundle("power-mode-known", _check_power_mode, CLOSED),),
     ),
     Rule(
@@ -211,8 +211,8 @@ RULES = (
         "New variants of boards appear, and runs in another power mode form a separate entry:"
         " neither is refused, but readers learn what differs. A virtual machine on a board has"
         " fewer cores and less memory than the board.",
-        "nothing: the result counts. Add a new variant to the profile in rules/devices; if this is"
-        " a virtual machine, say so in the notes",
+        "nothing needs to be done: the result counts. You can add a new variant to the profile in"
+        " rules/devices. If this is a virtual machine, say so in the notes",
         (
             OfBundle("machine-variant", _variant, severity=Severity.WARNING),
             OfBundle("power-mode-listed", _listed, severity=Severity.WARNING),

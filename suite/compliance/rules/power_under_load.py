@@ -65,8 +65,8 @@ RULES = (
     Rule(
         "power-follows-load",
         "While the processor is busy (at least 80 % of its median load in the run), at most a tenth"
-        " of the power readings are near the idle power: they exceed the idle power by less than a"
-        " tenth of the difference between it and the run's median power.",
+        " of the power readings are near the idle power. A reading is near if it exceeds the idle"
+        " power by less than a tenth of the difference between idle and median power.",
         "Inserted idle readings, or a power trace from another time, lower the energy and do not"
         " follow the load.",
         "check that the meter measures the board that trains, and that the meter's clock is right;"

@@ -73,9 +73,10 @@ RULES = (
     ),
     Rule(
         "round-open",
-        "A closed round takes no further results: it lists the bundles that belong to it.",
-        "Rules that are made after a round apply from the next round on; no result can be handed in"
-        " later under an earlier round's weaker rules.",
+        "After a round has ended, it takes no further results: it lists the bundles that belong to"
+        " it.",
+        "Rules that are made after a round apply from the next round on, so nobody may hand in a"
+        " result later under an earlier round's weaker rules.",
         "restore the bundle if it was edited; for a new result, run again: `suite run` makes"
         f" runs of round {current_round().name}",
         (OfBundle("round-open", _open),),

@@ -102,7 +102,7 @@ def _is_told(logged: object, expected: list[object], rank: int) -> bool:
 def _difference(logged: object, expected: list[object]) -> str:
     """Which ranks' chain values differ."""
     if isinstance(logged, str):
-        return f"{logged[:12]}…, which is not the SHA-256 of all these chain values"
+        return f"{logged[:12]}…, which is not the SHA-256 of all ranks' chain values"
     if not isinstance(logged, list) or len(logged) != len(expected):
         return f"not a list of {len(expected)} values"
     ranks = [
@@ -183,7 +183,7 @@ def _admitted(context: BundleContext) -> Violations:
             if found is None or found != wanted.get(kind):
                 yield Violation(
                     log_name(rank),
-                    f"the digest of {kind} that rank 0 logged, {str(wanted.get(kind))[:16]}",
+                    f"{kind} with the digest {str(wanted.get(kind))[:16]}, as rank 0 logged",
                     f"{found}"[:16],
                     event.line,
                 )
@@ -192,9 +192,9 @@ def _admitted(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "ranks-agree",
-        "Every rank's log is complete, has events of that rank only, and contains the chain values"
-        " of all ranks' logs, or their digest, after every epoch and at its end. Its epochs,"
-        " steps, evaluations, accuracies and status equal those of rank 0.",
+        "Every rank's log is complete and has events of that rank only. After every epoch and at"
+        " its end, the log contains the chain values of all ranks' logs, or their digest. Epochs,"
+        " steps, evaluations, accuracies and status equal those in rank 0's log.",
         "If one node's log is edited, it contradicts the other nodes' logs: all ranks have the same"
         " weights, and receive the same number of correct samples.",
         COPY_AGAIN,

@@ -242,7 +242,8 @@ def _failures(context: BundleContext) -> Violations:
         if readings <= calls < readings + failures:
             yield Violation(
                 node.meters_file,
-                f"at most {calls:.0f} calls of {name}, one every {period_s:g} s",
+                f"at most {calls:.0f} readings and failures of {name} together, because its period"
+                f" is {period_s:g} s",
                 f"{readings} readings and {failures:g} failures",
             )
 
@@ -315,7 +316,7 @@ def _peaks(context: BundleContext) -> Violations:
         if len(falls):
             yield Violation(
                 node.file,
-                "the peak memory of one process never to fall",
+                f"the peak memory of the run's only process to fall by at most {MAX_FALL:.0%}",
                 f"a fall from {before[falls[0]]:.0f} to {after[falls[0]]:.0f} bytes in reading"
                 f" {falls[0] + 2}",
             )
@@ -328,11 +329,14 @@ def _gaps(context: BundleContext) -> Violations:
             if not channels or not isinstance(period_s, int | float):
                 continue
             longest_s, after_s = _longest_gap_s(channels, window)
-            if longest_s > max(GAP_PERIODS * period_s, MIN_GAP_S):
-                observed = (
-                    f"no reading for {longest_s:.1f} s, beginning {after_s:.1f} s after run_start"
+            most_s = max(GAP_PERIODS * period_s, MIN_GAP_S)
+            if longest_s > most_s:
+                yield Violation(
+                    node.file,
+                    f"at most {most_s:g} s between readings of {name}, whose period is"
+                    f" {period_s:g} s",
+                    f"no reading for {longest_s:.1f} s, beginning {after_s:.1f} s after run_start",
                 )
-                yield Violation(node.file, f"a reading of {name} every {period_s:g} s", observed)
 
 
 def _longest_gap_s(channels: Sequence[Channel], window: Window) -> tuple[float, float]:
@@ -350,8 +354,8 @@ RULES = (
     Rule(
         "readings-in-run",
         "All readings of the run lie between ten minutes before the log's first event and ten"
-        " minutes after its last event; those of the idle machine lie in the hour before the first"
-        " event. The last reading is later than the log's last event by at most five seconds plus"
+        " minutes after its last event. Readings of the idle machine lie in the hour before the"
+        " first event. After the log's last event, readings go on for at most five seconds plus"
         " the time from the first reading to run_start. A table that another program wrote ends at"
         " most two seconds after the other readings.",
         "Readings from another run prove nothing. The recorder stops when the implementation has"
@@ -367,12 +371,12 @@ RULES = (
     ),
     Rule(
         "readings-in-order",
-        "The readings of a channel follow one another in time, no two at the same time. Not all"
-        " times are whole tenths of a millisecond, and no two nodes have the same intervals between"
-        " readings (within two nanoseconds).",
-        "A meter reads one value at a time, with a clock that counts nanoseconds: inserted readings"
-        " break the order, and readings copied from another node are not a measurement of this"
-        " one.",
+        "The readings of a channel follow one another in time, no two at the same time. At least"
+        " one time is finer than a tenth of a millisecond. No two nodes have the same intervals"
+        " between readings (within two nanoseconds).",
+        "A meter reads one value at a time, so inserted readings break the order. Its clock counts"
+        " nanoseconds, so times that are all rounded are not the clock's. Readings copied from"
+        " another node do not measure this node.",
         READINGS_AS_READ,
         (
             OfBundle("readings-in-order", _order),
@@ -411,8 +415,8 @@ RULES = (
         "readings-possible",
         "Every reading is within the range of its unit, and a channel has one unit. Counts are"
         " whole numbers, and temperatures are between -60 and 150 degrees Celsius.",
-        "No machine has a load of 140 %, the kernel counts events one by one, and silicon survives"
-        " no temperature outside this range.",
+        "No machine has a load of 140 %, the kernel counts events one by one, and no chip survives"
+        " temperatures outside -60 to 150 degrees Celsius.",
         READINGS_AS_READ,
         (
             OfBundle("readings-possible", _check_reading_values),

@@ -186,7 +186,7 @@ def _check_measured_peak(context: BundleContext) -> Violations:
             f"{peak:.0f} bytes",
             event.line,
             fix="give a larger --memory-budget or a smaller --batch-size; `suite memory framework`"
-            " measures what the framework takes here",
+            " measures the memory that the framework itself needs",
         )
     if abs(peak / planned.planned_bytes - 1) > MAX_DEVIATION:
         yield Violation(
@@ -205,8 +205,8 @@ def _first_number(peaks: Any) -> float | None:
 RULES = (
     Rule(
         "recomputation-followed",
-        "A run with a memory budget has a schedule of recomputation that can be carried out, and"
-        " its log counts as many runs of blocks as the schedule has.",
+        "A run with a memory budget has a schedule of recomputation that can be carried out. The"
+        " log counts as many forward and backward passes of blocks as the schedule has.",
         "Recomputation changes no mathematics and is allowed in the closed division; the schedule"
         " is part of the entry, so the run must have followed it.",
         TRAINING_LOOP,

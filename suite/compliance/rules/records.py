@@ -66,7 +66,7 @@ def _sources(folder: RecordFolder) -> Violations:
             expected = "an empty page cache at the start of the cold run"
             yield Violation(name, expected, "cache_cleared = False")
         if str(run.run_id) in seen:
-            observed = f"the run id of the {seen[str(run.run_id)]} run"
+            observed = f"the same run id as the {seen[str(run.run_id)]} run"
             yield Violation(name, "a separate run", observed)
         seen.setdefault(str(run.run_id), source.value)
 
@@ -99,10 +99,10 @@ def _by_its_maker(folder: RecordFolder) -> Violations:
 OF_ALL = (
     Rule(
         "record-sealed",
-        "A folder with a record (a sweep, a matrix of studies, LINPACK, a stall analysis, a"
-        " replication, concurrent training and inference, a student and its teacher, instruction"
-        " counts of training steps, a study of memory) has a manifest, which seals both the record"
-        " and the files or runs that the record is about.",
+        "If a folder has a record, its manifest seals the record and the files or runs that the"
+        " record is about. The kinds of records are: sweep, matrix of studies, LINPACK, stall"
+        " analysis, replication, concurrent training and inference, student and teacher,"
+        " instruction counts of training steps, study of memory.",
         "The manifest shows changed, lost, added and exchanged files.",
         "make the record again; records are never edited",
         (
@@ -120,10 +120,10 @@ OF_ALL = (
     ),
     Rule(
         "record-recomputes",
-        "Every figure in the record of a folder (the kinds are in `record-sealed`) equals the value"
-        " recomputed from the runs and raw records in this folder, with a relative error of at most"
-        " 1e-9: means, a replication's verdicts on the original runs, latencies measured from the"
-        " intended arrivals, labels and accuracies.",
+        "Every figure in a folder's record equals the value recomputed from the folder's runs and"
+        " raw records, with a relative error of at most 1e-9. Such figures are means, verdicts of a"
+        " replication on the original runs, latencies measured from the intended arrivals, labels"
+        " and accuracies. `record-sealed` lists the kinds of records.",
         "Every number can be traced to its raw records, so that anybody can recompute it.",
         "make the record again; records are never edited",
         (

@@ -153,9 +153,9 @@ RULES = (
     Rule(
         "log-agrees",
         "Every rank's log states the requested workload, division, data, seed, sizes and"
-        " hyperparameters, and rank 0's framework version and number of parameters. Every rank's"
-        " learning rates follow the requested schedule, and every rank normalises over the"
-        " requested number of samples.",
+        " hyperparameters, and the same framework version and number of parameters as rank 0's log."
+        " Every rank's learning rates follow the requested schedule, and every rank normalises over"
+        " the requested number of samples.",
         "The run that was made must be the run that was requested, on every rank: another "
         "schedule trains at other rates, and batch normalisation over more samples converges "
         "differently.",

@@ -187,7 +187,7 @@ RULES = (
         " schedule, initial weights and preprocessing.",
         "The closed division compares devices: only what the workload lists as tunable may be"
         " tuned; otherwise two devices would run different mathematics.",
-        f"train what the workload defines{OPEN_INSTEAD}",
+        f"train with the settings that the workload defines{OPEN_INSTEAD}",
         (
             OfRequest(
                 "closed-model",
@@ -200,8 +200,8 @@ RULES = (
     ),
     Rule(
         "closed-tuning",
-        "A closed run tunes batch size and learning rate within the workload's ranges only;"
-        " without an established target, it has the workload's batch size.",
+        "In a closed run, batch size and learning rate are within the workload's ranges. If no"
+        " target is established for the workload, the batch size is the workload's own.",
         "Devices differ in the batch size they can hold; the ranges allow for that and keep"
         " convergence comparable. Where no target is established, nothing shows how many more"
         " epochs a larger mini-batch needs.",
@@ -214,8 +214,9 @@ RULES = (
     Rule(
         "closed-framework",
         "A closed run may not use an implementation that is declared for the open division only.",
-        "Such an implementation may change what the workload defines. Another precision does not"
-        " need one: the closed division has a column for every precision that the rulebook admits.",
+        "Such an implementation may change what the workload defines. Another precision needs no"
+        " such implementation: the closed division has a column for every precision that the"
+        " rulebook admits.",
         "use another --framework, or run in the open division",
         (OfRequest("closed-arithmetic", _framework, CLOSED),),
     ),

@@ -146,7 +146,7 @@ RULES = (
         "accuracy-counts",
         "Every logged accuracy is the logged number of correct samples divided by the size of"
         " the evaluation set.",
-        "This reveals rounded and invented accuracies.",
+        "Rounded and invented accuracies do not equal this quotient.",
         "run again with an implementation that logs every accuracy with its number of correct"
         " samples",
         (OfBundle("accuracy-counts", _accuracy),),

@@ -141,4 +141,4 @@ def test_the_mode_s_id_agrees_with_the_readings(good_bundle: Path) -> None:
         for finding in check_bundle(good_bundle).findings
         if finding.check == "power-mode-known"
     )
-    assert "mode 0" in finding.expected and "mode_id = 2" in finding.observed
+    assert "mode_id = 0" in finding.expected and "mode_id = 2" in finding.observed
