@@ -124,11 +124,11 @@ def _check_cpu_time(context: BundleContext) -> Violations:
     for each in _rates(context):
         cores = each.node.cores_read or None
         for most, of in (
-            (cores, "the machine has"),
-            (each.utilised, "were busy according to utilisation.total"),
+            (cores, "the machine has as many cores"),
+            (each.utilised, "utilisation.total shows no more for all programs together"),
         ):
             if each.used is not None and most is not None and each.used > most * TOLERANCE + SLACK:
-                expected = f"at most the {most:.3g} cores that {of}"
+                expected = f"at most {most:.3g} CPU seconds per second, because {of}"
                 observed = f"{each.used:.2f} CPU seconds per second by the implementation"
                 yield Violation(each.node.file, expected, observed)
 
@@ -404,8 +404,8 @@ def _loads(context: BundleContext) -> Violations:
         if load.mean < needed:
             yield Violation(
                 node.file,
-                f"a load of at least {needed:.1f} % on the {node.cores_read} cores of"
-                f" {record.host}, whose rank computed for {longest_s:.1f} s",
+                f"a mean load of at least {needed:.1f} % on the {node.cores_read} cores of"
+                f" {record.host}, because a rank computed there for {longest_s:.1f} s",
                 f"{load.mean:.1f} %",
             )
 
@@ -423,8 +423,8 @@ def _undisturbed(context: BundleContext) -> Violations:
             if taken_s is not None and capacity_s > 0 and taken_s > limit * capacity_s:
                 yield Violation(
                     node.file,
-                    f"at most {limit:.0%} of {capacity_s:.0f} CPU seconds taken by {who} in the"
-                    " run",
+                    f"{who} to take at most {limit:.0%} of the machine's {capacity_s:.0f} CPU"
+                    " seconds in the run",
                     f"{taken_s:.1f} CPU seconds, {taken_s / capacity_s:.1%}",
                 )
 

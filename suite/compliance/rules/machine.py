@@ -503,8 +503,8 @@ RULES = (
         " framework_version in system.json.",
         "A value without a source describes nothing, and values typed by hand may describe several"
         " machines. Linux gives a wireless interface a name that begins with wl. The harness lists"
-        " the packages of the environment in which the training ran; the suite's readers hand"
-        " NumPy arrays to every framework.",
+        " the packages of the environment in which the training ran. NumPy is always one of them,"
+        " because the suite's readers need it.",
         "hand in system.json as `suite run` wrote it",
         (
             OfBundle("system-described", _described),

@@ -362,8 +362,8 @@ RULES = (
     Rule(
         "meter-schedule",
         "The kernel's meters are read at most once a period, and no channel has more readings than"
-        " periods. A meter that has the name of one of the suite's meters reads on the same kind"
-        " of schedule as the suite's; a power meter also has the same period.",
+        " periods. If a meter has the name of one of the suite's meters, it is read on the same"
+        " kind of schedule as the suite's, and a power meter also with the same period.",
         "The recorder waits one period between two readings. Readings that come faster were"
         " compressed in time, and more readings than periods show that a second series was added."
         " If somebody passes off a plug's readings as an analyser's, they still have the plug's"

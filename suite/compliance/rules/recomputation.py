@@ -63,8 +63,8 @@ def _scheduled(context: BundleContext) -> Violations:
         if counted.get(name, 0) != value:
             yield Violation(
                 "log.txt",
-                f"{name} = {value}: each of the {steps} steps runs blocks forward {forwards} times"
-                f" in all; the model has {len(planned.blocks)} blocks",
+                f"{name} = {value}: each of the {steps} steps makes {forwards} forward passes of"
+                f" blocks, and the model has {len(planned.blocks)} blocks",
                 f"{counted.get(name)!r}",
                 event.line,
             )
@@ -162,7 +162,7 @@ def schedule_problem(planned: Recomputation) -> str | None:
             kept |= {block} if action == "keep" else set()
         else:
             return f"{action[:20]!r} of block {block}, which reads activations that were not kept"
-    return None if done == 0 and count else f"no backward run of block {done - 1}"
+    return None if done == 0 and count else f"no backward pass of block {done - 1}"
 
 
 def _check_measured_peak(context: BundleContext) -> Violations:
