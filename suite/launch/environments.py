@@ -238,7 +238,7 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
         raise SuiteError(
             f"{interpreter} crashed at an illegal instruction while importing"
             f" {framework.import_name}: this {framework.title} is built for newer processors;"
-            " install another version there."
+            f" install another version of {framework.title} for this interpreter."
         )
     if probe.returncode != 0:
         said = last_line(probe.stderr, "no message")

@@ -45,8 +45,8 @@ def refuse_isolation(kind: Isolation | None, ranks: int = 1) -> None:
         raise SuiteError(_docker())
     if ranks > 1:
         raise SuiteError(
-            f"--isolation {kind.value} is for one rank: {ranks} ranks talk over the machine's"
-            " network; leave --isolation out, or use one rank."
+            f"--isolation {kind.value} is for one rank, because it cuts off the network over"
+            f" which {ranks} ranks talk; leave --isolation out, or use one rank."
         )
     if kind is Isolation.PODMAN:
         refuse_podman()
@@ -103,10 +103,10 @@ def _docker() -> str:
     where = (
         "is not installed here"
         if shutil.which("docker") is None
-        else "starts containers by its daemon, outside the harness's process tree"
+        else "starts its containers outside the harness's process tree"
     )
     return (
-        f"docker {where}, and meters would not find a training in its containers; use"
+        f"docker {where}, and meters cannot find a training in docker's containers. Use"
         " --isolation podman, which runs the same image, or --isolation namespace, which needs"
         " no engine."
     )

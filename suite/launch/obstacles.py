@@ -39,7 +39,8 @@ def refuse_obstacles(
     if download_bytes is not None and free < download_bytes:
         raise SuiteError(
             f"pip unpacks {download_bytes / 1e6:.0f} MB in {temporary}, which has"
-            f" {free / 1e6:.0f} MB left (it may be in memory): set TMPDIR to a folder on a disk."
+            f" {free / 1e6:.0f} MB left (this folder may be in memory): set TMPDIR to a folder on"
+            " a disk."
         )
 
 
@@ -58,9 +59,10 @@ def refuse_jetson(framework: Framework, release: int | None) -> None:
     if has_cuda and release is not None and release < FIRST_WITH_PIP:
         raise SuiteError(
             f"pip's {framework.title} cannot use the GPU of this Jetson (Jetson Linux {release}),"
-            f" and /{SYSTEM_PYTHON} has no build that can; install NVIDIA's build there"
-            " (docs/environments.md) and type the same command again, or name an interpreter that"
-            f" has such a build: `suite env create {framework.argument} --interpreter PATH`."
+            f" and /{SYSTEM_PYTHON} has no build that can. Install NVIDIA's build for"
+            f" /{SYSTEM_PYTHON} (docs/environments.md) and type the same command again, or name an"
+            " interpreter that has such a build:"
+            f" `suite env create {framework.argument} --interpreter PATH`."
         )
 
 

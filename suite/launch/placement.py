@@ -156,8 +156,8 @@ def place_ranks(
     own = next((host for host in hosts if _LOOPBACK.fullmatch(host)), None)
     if own is not None and len(hosts) > 1:
         raise SuiteError(
-            f"{named_by} names {own}, which every host takes for itself; write the name or address"
-            " that this machine has in the network."
+            f"{named_by} names {own}, which is a different machine for each host; write the name or"
+            " address that this machine has in the network."
         )
     if nodes is not None and nodes > len(hosts):
         raise SuiteError(
@@ -174,8 +174,9 @@ def _ranks_by_slots(slots: set[int | None], named_by: str) -> int | None:
     if len(slots) > 1:
         shown = ", ".join(sorted("none" if each is None else str(each) for each in slots))
         raise SuiteError(
-            f"{named_by} states different slots ({shown}), but every host starts the same number "
-            "of ranks; write the same for all of them, or give --ranks-per-node."
+            f"{named_by} states different numbers of slots ({shown}), but every host starts the"
+            " same number of ranks; write the same number of slots for all hosts, or give"
+            " --ranks-per-node."
         )
     if 0 in slots:
         raise SuiteError(

@@ -223,7 +223,7 @@ def read_lock(path: Path) -> Lock:
         or not all("==" in pin for pin in pins)
     ):
         raise SuiteError(
-            f"{path} is not a lock; make it again with `python -m tools.lock_environments`."
+            f"{path} is not a lock file; create it again with `python -m tools.lock_environments`."
         )
     return Lock(path, pins, **sizes)
 

@@ -22,8 +22,8 @@ def allocated_hosts(variables: Mapping[str, str] = os.environ) -> tuple[str, ...
     nodes = variables.get(ALLOCATED)
     if not nodes:
         raise SuiteError(
-            f"--launch-agent {SRUN} needs an allocation of Slurm (there is no {ALLOCATED}); put the"
-            " command into a script for sbatch."
+            f"--launch-agent {SRUN} needs an allocation of Slurm (the variable {ALLOCATED} is not"
+            " set); put the command into a script for sbatch."
         )
     try:
         told = subprocess.run(

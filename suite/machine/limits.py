@@ -40,7 +40,7 @@ class Limit:
 def cpu_quota(cores: float) -> Limit:
     """CPU time of ``cores`` cores in each tenth of a second."""
     if not MIN_CORES <= cores <= MAX_CORES:
-        raise SuiteError(f"cpu_quota {cores:g}: choose at least {MIN_CORES:g} cores, such as 0.5.")
+        raise SuiteError(f"cpu_quota {cores:g}: choose {MIN_CORES:g} to {MAX_CORES:g} cores.")
     quota_us = max(1000, round(cores * PERIOD_US))
     v1 = (("cpu.cfs_period_us", str(PERIOD_US)), ("cpu.cfs_quota_us", str(quota_us)))
     return Limit(
@@ -52,7 +52,10 @@ def memory_limit(size_mb: float) -> Limit:
     """Memory of ``size_mb`` million bytes, the pages of files that the processes read first
     included: these are what the kernel takes back."""
     if not MIN_MEMORY_MB <= size_mb <= MAX_MEMORY_MB:
-        raise SuiteError(f"memory_mb {size_mb:g}: choose at least {MIN_MEMORY_MB:g} million bytes.")
+        raise SuiteError(
+            f"memory_mb {size_mb:g}: choose {MIN_MEMORY_MB:g} to {MAX_MEMORY_MB:,.0f} million"
+            " bytes."
+        )
     size_bytes = str(round(size_mb * _MB))
     return Limit(
         f"memory_mb {size_mb:g}",
@@ -93,8 +96,8 @@ def read_limit(mb_s: float, folder: Path, root: Path = Path("/")) -> Limit:
             "an unknown file system" if mount is None else f"{mount.file_system} ({mount.source})"
         )
         raise SuiteError(
-            f"{setting}: {folder} is on {where}, which is not on a disk of this machine; put the"
-            " data on a local disk (--data)."
+            f"{setting}: {folder} is on {where}, which cannot be traced to a disk of this machine;"
+            " put the data on a local disk (--data)."
         )
     rate = f"{number.strip()} {round(mb_s * _MB)}"
     return Limit(
@@ -196,8 +199,8 @@ def _folder(limit: Limit, root: Path) -> Path:
         return v2
     compatible = device_tree(root, "compatible") or ""
     raise SuiteError(
-        f"{limit.setting}: the kernel offers no cgroup with the controller for this limit"
-        f" (/{_CGROUPS}/{limit.v1}, or {limit.v2} in /{_CGROUPS}/cgroup.controllers)."
+        f"{limit.setting}: the kernel offers no cgroup controller for this limit (there is no"
+        f" /{_CGROUPS}/{limit.v1}, and /{_CGROUPS}/cgroup.controllers does not list {limit.v2})."
         + (_PI_REMEDY if limit.v2 == "memory" and "raspberrypi" in compatible else "")
     )
 

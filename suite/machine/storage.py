@@ -99,7 +99,9 @@ def storage_of(folder: Path, root: Path) -> Storage:
     disk = disk_of(mount, root)
     if disk is None:
         where = f"{mount.file_system} ({mount.source})"
-        return Storage(None, f"{folder} is on {where}, which is not on a disk of this machine")
+        return Storage(
+            None, f"{folder} is on {where}, which cannot be traced to a disk of this machine"
+        )
     disk = _physical(disk)
     medium, evidence = _medium(disk)
     if medium is Medium.USB and _rotates(disk):

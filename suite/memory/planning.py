@@ -178,13 +178,13 @@ def _refuse(
 ) -> None:
     """Raise the sentence for a budget that no schedule fits."""
     solve = spilled_schedule if options.spills else partial(fastest_schedule, slots=SLOTS // 2)
-    schedules = "all activations on storage" if options.spills else "any schedule"
+    schedules = "even with all activations on storage" if options.spills else "with any schedule"
     title, fixed = workplace.network.title, workplace.fixed_bytes
     least_one = fixed + least_bytes(updated_at_once(single), solve)
     image = f"{workplace.image}x{workplace.image}"
     if budget_bytes < least_one:
         raise SuiteError(
-            f"{title} does not train in {write_size(budget_bytes)} with {schedules}: framework,"
+            f"{title} does not train in {write_size(budget_bytes)} {schedules}: framework,"
             f" weights and optimizer state alone take {write_size(fixed)}; with mini-batches of one"
             f" image of {image} the training needs {write_size(least_one)} in all",
             f"give at least {options.budget} {options.named(least_one)}, or choose a smaller image"
@@ -200,7 +200,7 @@ def _refuse(
     )
     least = fixed + least_bytes(updated_at_once(scale_chain(single, batch)), solve)
     raise SuiteError(
-        f"{title} with mini-batches of {batch} images of {image} needs at least"
-        f" {write_size(least)} with {schedules}, which is more than {write_size(budget_bytes)}",
+        f"With mini-batches of {batch} images of {image}, {title} does not train in"
+        f" {write_size(budget_bytes)} {schedules}: it needs at least {write_size(least)}",
         f"use {options.batch} {batch_fits}, or {options.budget} {options.named(least)}",
     )

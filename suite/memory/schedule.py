@@ -178,8 +178,8 @@ class _State:
         )
         if found is None:
             raise SuiteError(
-                f"The schedule {self.schedule.name} drops outputs of {block.name} that cannot be"
-                " recomputed in its backward pass"
+                f"The schedule {self.schedule.name} drops outputs of {block.name} that the backward"
+                f" pass of {block.name} cannot recompute"
             )
         return found
 
@@ -187,5 +187,5 @@ class _State:
         if not holds:
             raise SuiteError(
                 f"The schedule {self.schedule.name} runs the step {step.action.value} {step.block}"
-                " without the data that it reads"
+                " without the data that this step reads"
             )

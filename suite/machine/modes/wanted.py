@@ -99,7 +99,7 @@ def mode_steps(wanted: WantedMode, offer: Offer, root: Path = Path("/")) -> tupl
 def _ordered_steps(wanted: WantedMode, offer: Offer, root: Path) -> Iterator[Step]:
     if wanted.mode is not None:
         mode = find_mode(wanted.mode, offer.modes)
-        assert offer.nvpmodel is not None, "nvpmodel is there where its modes are"
+        assert offer.nvpmodel is not None, "a machine with modes has nvpmodel"
         yield Call(offer.nvpmodel, ("-m", str(mode.id)))
     chosen = () if wanted.cores is None else chosen_cores(wanted.cores, offer)
     if chosen:

@@ -44,8 +44,8 @@ class DiskMeter(MachineMeter):
         if disk is None:
             what = f"{mount.file_system} ({mount.source})" if mount else "an unknown file system"
             raise SuiteError(
-                f"{folder} is on {what}, which is not on a disk of this machine; put the data set"
-                " on a local disk to measure it."
+                f"{folder} is on {what}, which cannot be traced to a disk of this machine; put the"
+                " data set on a local disk to measure it."
             )
         self._counters = disk / "stat"
 

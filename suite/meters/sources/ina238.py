@@ -25,11 +25,14 @@ class Ina238Meter(ChannelMeter):
     name = "ina238"
     period_s = 0.2
     moments = Moments.RANDOM
-    description = "power monitors of one channel (INA219 to INA260): the input of a Jetson AGX Thor"
+    description = (
+        "power from single-channel monitors (INA219 to INA260), such as the one at the input of a"
+        " Jetson AGX Thor"
+    )
     absent = MeterAvailability(
         False,
         "there is no INA219, INA226, INA238 or INA260 (a Jetson AGX Thor has one at its input)",
-        "other Jetson boards have an INA3221",
+        "on other Jetson boards, the meter `ina3221` is read instead",
     )
     unreadable = MeterAvailability(
         False,

@@ -35,7 +35,7 @@ class LinkMeter(ChannelMeter):
 
     absent = MeterAvailability(
         False,
-        "no network interface but the loopback is up",
+        "only the loopback interface is up",
         "connect a network (`ip link` lists the interfaces)",
     )
 

@@ -25,7 +25,7 @@ class NetworkMeter(ChannelMeter):
 
     absent = MeterAvailability(
         False,
-        "no network interface but the loopback is up",
+        "only the loopback interface is up",
         "connect a network (`ip link` lists the interfaces)",
     )
 

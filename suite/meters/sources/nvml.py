@@ -92,8 +92,8 @@ class NvmlMeter(ChannelMeter):
         if not channels:
             return MeterAvailability(
                 False,
-                "NVML answers every query with Not Supported (as for the GPU of a Jetson, "
-                "JetPack 6 and later)",
+                "NVML answers every query with Not Supported (as for the GPU of a Jetson with"
+                " JetPack 6 or later)",
                 "on a Jetson, the meters `ina3221`, `ina238`, `tegra` and `tegrastats` are read"
                 " instead",
             )

@@ -15,7 +15,7 @@ class WallClockMeter(MachineMeter):
 
     name = "wall-clock"
     period_s = 1.0
-    description = "steps of the wall clock"
+    description = "jumps of the wall clock"
 
     def open(self, process: MeteredProcess) -> None:
         """Store the present offset between the clocks."""

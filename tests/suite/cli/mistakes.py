@@ -186,7 +186,7 @@ OF_THE_SUITE = {
     ),
     f"{RUN} --ranks-per-node 2 --timing asynchronous": "waits in every step",
     f"suite sweep {LENET} --vary memory_mb=2GB": ("without a unit"),
-    f"suite sweep {LENET} --vary memory_mb=1": ("choose at least 4 million bytes"),
+    f"suite sweep {LENET} --vary memory_mb=1": ("choose 4 to 1,000,000,000 million bytes"),
     f"suite sweep {LENET} --vary neighbours=0,-1": ("choose 0 to 64"),
     "suite env create pytorch=2.9.1": "as pytorch==2.9.1",
     "suite paper make f1": "suite paper list",

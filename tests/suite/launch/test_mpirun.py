@@ -71,7 +71,7 @@ def test_a_list_of_hosts_is_written_as_slurm_does(word: str, names: list[str]) -
         ("pi1\npi2", None, 1),
         ("pi1:2\npi2", 3, 3),
         ("pi1 max-slots=4", None, 1),
-        ("pi1:2\npi2", None, "different slots (2, none)"),
+        ("pi1:2\npi2", None, "different numbers of slots (2, none)"),
         ("localhost slots=3", None, 3),
         ("pi1 slots=0", None, "0 slots"),
     ],
@@ -132,7 +132,9 @@ def test_a_name_that_every_machine_has_for_itself_is_no_host_among_several(
     hostfile: Path, name: str
 ) -> None:
     hostfile.write_text(f"{name}\npi2\n")
-    with pytest.raises(SuiteError, match=f"names {name}, which every host takes for itself"):
+    with pytest.raises(
+        SuiteError, match=f"names {name}, which is a different machine for each host"
+    ):
         place_ranks(None, hostfile, 1, None)
 
 

@@ -66,7 +66,7 @@ def test_memory_is_one_file_in_both_versions() -> None:
         (("memory.limit_in_bytes", "340000000"),),
         (("memory.max", "340000000"),),
     )
-    with pytest.raises(SuiteError, match="memory_mb 1: choose at least 4 million bytes"):
+    with pytest.raises(SuiteError, match="memory_mb 1: choose 4 to 1,000,000,000 million bytes"):
         memory_limit(1)
 
 
@@ -85,7 +85,7 @@ def test_without_a_limit_nothing_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cores", "words"), [(0.0, "at least 0.01 cores"), (0.5, "no cgroup with the controller")]
+    ("cores", "words"), [(0.0, "0.01 to 4096 cores"), (0.5, "offers no cgroup controller")]
 )
 def test_what_cannot_be_limited_is_said(tmp_path: Path, cores: float, words: str) -> None:
     with pytest.raises(SuiteError, match=words):
@@ -138,7 +138,9 @@ def test_reads_are_limited_on_the_whole_disk(tmp_path: Path) -> None:
 def test_data_on_no_disk_are_refused(tmp_path: Path) -> None:
     simulated_disk(tmp_path, "/", "0:31", "tmpfs")
     (tmp_path / "sys/dev/block/8:1").unlink()
-    with pytest.raises(SuiteError, match=r"is on tmpfs \(/dev/sda1\), which is not on a disk"):
+    with pytest.raises(
+        SuiteError, match=r"is on tmpfs \(/dev/sda1\), which cannot be traced to a disk"
+    ):
         read_limit(10, Path("/data"), tmp_path)
     with pytest.raises(SuiteError, match=r"choose 0\.1 to 100000 million bytes"):
         read_limit(0, Path("/data"), tmp_path)

@@ -131,7 +131,7 @@ def test_the_resnets_fit_at_twenty_budgets_and_recompute_nothing(name: str) -> N
     ],
 )
 def test_impossible_steps_are_refused(broken: list[ScheduleStep]) -> None:
-    with pytest.raises(SuiteError, match="without the data that it reads"):
+    with pytest.raises(SuiteError, match="without the data that this step reads"):
         simulate_schedule(Schedule("broken", tuple(broken)), unequal(2, 1))
 
 

@@ -45,7 +45,7 @@ def test_a_machine_with_nothing_but_a_loopback_says_so(tree) -> None:
     availability = NetworkMeter(root).availability()
     assert (availability.available, availability.reason) == (
         False,
-        "no network interface but the loopback is up",
+        "only the loopback interface is up",
     )
 
 
