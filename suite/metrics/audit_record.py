@@ -186,8 +186,8 @@ def audit_problem(record: AuditRecord) -> str | None:
     steps = len(state.losses.recorded)
     if (state.comparison is None) is not (steps == 0) or steps > MAX_STEPS:
         return (
-            "the steps after the state must have a comparison exactly if they have losses, and"
-            f" at most {MAX_STEPS} losses"
+            f"the steps after the state may have at most {MAX_STEPS} losses; with losses they must"
+            " have a comparison, and without losses they must have no comparison"
         )
     counts = (state.correct, state.replayed_correct)
     if counts.count(None) == 1 or not all(

@@ -160,6 +160,20 @@ FORMER = (
         r"; up to \1 ranks (\2 times the largest measured number) the confidence interval is at"
         r" most a fifth of",
     ),
+    (
+        r"^of (\d+) cores over the run$",
+        r"CPU time of other programs, divided by the run's length and the number of cores (\1)",
+    ),
+    (
+        r"^the original is ([\d.]+) points better than the fresh runs, ([\d.]+) standard errors$",
+        r"the original's accuracy is \1 percentage points above the fresh runs' accuracy, a"
+        r" difference of \2 standard errors",
+    ),
+    (r"\bno reading during the run from ", r"during the run, no reading came from "),
+    (
+        r"activations were written to storage or read$",
+        r"activations were written to storage or read from it",
+    ),
 )
 """The former words, and the words that are written now."""
 

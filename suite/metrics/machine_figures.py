@@ -231,7 +231,7 @@ def _gauge_figure(channels: Channels, window: Window | None, gauge: Gauge) -> Fi
                 chosen, gauge, f"{source}: {', '.join(channel.name for channel in chosen[:8])}"
             )
     sources = " or ".join(f"{source} ({pattern})" for source, pattern in gauge.channels)
-    return unknown_figure(gauge.unit, READINGS, f"no reading during the run from {sources}")
+    return unknown_figure(gauge.unit, READINGS, f"during the run, no reading came from {sources}")
 
 
 def _peak_memory(channels: Channels, window: Window | None) -> Figure:

@@ -40,7 +40,7 @@ def memory_figures(bundle: Bundle, log: Log) -> dict[str, Figure]:
         "spill_s": _logged(
             counted.get("storage_s", 0),
             "s",
-            "time of the passes in which activations were written to storage or read",
+            "time of the passes in which activations were written to storage or read from it",
         ),
     }
 

@@ -85,9 +85,9 @@ def _reference_run(
     if not bundle.is_sealed or run.status != "finished" or not is_whole:
         raise SuiteError(
             f"{path} cannot be a reference run; leave it out. A reference run is sealed and"
-            " finished. With --no-target, it trained all its epochs; with a target, it is a closed"
-            " run that reached the target or trained all its epochs. A reference point uses every"
-            " such run."
+            " finished. A run with --no-target must have trained all its epochs. A run with a"
+            " target must be in the closed division, and must have reached the target or trained"
+            " all its epochs. A reference point uses every such run."
         )
     batch_size, rate, local = setting_of(request, judging_round(run.round))
     key = (request["workload"], batch_size, rate, request["eval_every_epochs"], local)

@@ -160,8 +160,8 @@ def _accuracies(
     )
     if one - other > _normal_quantile(1 - level) * error:
         reason = (
-            f"the original is {100 * (one - other):.2f} points better than the fresh runs,"
-            f" {(one - other) / error:.1f} standard errors"
+            f"the original's accuracy is {100 * (one - other):.2f} percentage points above the"
+            f" fresh runs' accuracy, a difference of {(one - other) / error:.1f} standard errors"
         )
         return AccuraciesCompared(REFUTED, reason, epoch, one, other, error)
     return AccuraciesCompared(CONFIRMED, None, epoch, one, other, error)

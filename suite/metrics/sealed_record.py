@@ -65,8 +65,8 @@ class SealedRecord:
             if name not in found:
                 yield Broken(
                     name[:200],
-                    "a file that is part of the record",
-                    f"no file, but a line in {MANIFEST}",
+                    f"a part of the record for every line in {MANIFEST}",
+                    "a line, but no such part",
                 )
             elif name not in listed:
                 yield Broken(name, f"a line in {MANIFEST}", "none")

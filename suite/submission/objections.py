@@ -113,7 +113,7 @@ def _problem(objection: Objection, submission: Path) -> str | None:
     problems = (
         (objection.schema != SCHEMA, f"its schema must be {SCHEMA}"),
         (not _is_date(objection.date), "date must be YYYY-MM-DD"),
-        *((True, f"{name} must be text of {limits[name]} characters at most") for name in wrong),
+        *((True, f"{name} must be text with 1 to {limits[name]} characters") for name in wrong),
         (
             not _AGAINST.fullmatch(objection.against),
             "against must be the id of a rule or the name of a figure",

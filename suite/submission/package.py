@@ -163,8 +163,8 @@ def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, B
             )
         if of_run["organization"] not in (NO_ORGANIZATION, request.organization):
             raise SuiteError(
-                f"{bundle.path} was run for {of_run['organization']!r}, not for"
-                f" {request.organization!r}, which cannot submit it."
+                f"{bundle.path} was run for {of_run['organization']!r}, so"
+                f" {request.organization!r} cannot submit it."
             )
         parent = Path(plain_name(str(of_run["workload"]), "workload")) / plain_name(
             str(of_run["framework"]), "framework"

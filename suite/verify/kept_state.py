@@ -99,7 +99,7 @@ def open_state(bundle: Bundle, request: contract.Request, handed_in: HandedIn) -
         if drawn.epoch != handed_in.epoch:
             raise SuiteError(
                 f"This value draws epoch {drawn.epoch} of {drawn.epochs}, not epoch"
-                f" {handed_in.epoch}; hand in the state of that epoch."
+                f" {handed_in.epoch}; hand in the state of epoch {drawn.epoch}."
             )
     try:
         return _verified(bundle, request, handed_in)
@@ -112,8 +112,8 @@ def _verified(bundle: Bundle, request: contract.Request, handed_in: HandedIn) ->
     is_local = request.parallel.ranks > 1 and request.parallel.normalisation == contract.LOCAL
     if is_local and any(name.startswith("statistic/") for name in file):
         raise SuiteError(
-            "The state of a run on several ranks with batch normalisation cannot be replayed on"
-            " one rank, whose statistics would differ."
+            "This state cannot be replayed on one rank: the run had several ranks, and each"
+            " normalised only its own samples, so the statistics would differ."
         )
     for rank in range(request.parallel.ranks):
         logged = next(

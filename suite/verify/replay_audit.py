@@ -277,7 +277,7 @@ def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:
     if not auditor.has_referee:
         return (
             "no tolerance was measured for this pair of implementations, and no float64 replay"
-            " can decide, because one of them computes with arithmetic of its own"
+            " can decide, because one of them does not compute in float32"
         )
     return (
         "from the first steps on, rounding alone changes this run's losses by as much as they"

@@ -31,8 +31,8 @@ def check_address(address: str) -> None:
     """Raise SuiteError unless the address is one that :func:`request_signature` can use."""
     if not address.removeprefix(AUTHORITY).startswith(("http://", "https://")):
         raise SuiteError(
-            f"--witness {address[:200]!r} is not an address; use http://HOST:PORT of a `suite "
-            f"witness serve`, or {AUTHORITY}URL of an authority."
+            f"--witness {address[:200]!r} is not an address; use http://HOST:PORT of a machine"
+            f" that runs `suite witness serve`, or {AUTHORITY}URL of a time-stamping authority."
         )
 
 

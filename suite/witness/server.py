@@ -71,8 +71,8 @@ class Witness:
     ) -> None:
         if not _NAME.fullmatch(name):
             raise SuiteError(
-                f"--name {name[:100]!r} must be letters, digits, '.', '@', '-' and '_', 100 at"
-                " most."
+                f"--name {name[:100]!r} must have 1 to 100 characters: letters, digits, '.', '@',"
+                " '-' and '_'; the first must be a letter or digit."
             )
         if not key.exists():
             make_key(key, name)

@@ -118,9 +118,7 @@ def expect_finished(bundle: Bundle) -> None:
         )
     if not bundle.is_sealed:
         finish = shell_command("suite finish", bundle.path)
-        raise SuiteError(
-            f"{bundle.path} is not closed (status {run.status}); `{finish}` closes it."
-        )
+        raise SuiteError(f"{bundle.path} is not sealed (status {run.status}); `{finish}` seals it.")
     if run.status != "finished":
         raise SuiteError(
             f"{bundle.path} did not finish (status {run.status}), and only a finished run has an"
@@ -140,7 +138,7 @@ def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTra
     if np.mean(read.trace.power_w) < 0:
         raise SuiteError(
             f"The power in {path} is below 0 on average: the clamp was put on the wrong way round,"
-            " or a battery was discharging. Export it with the other sign."
+            " or a battery was discharging. Export the power with the other sign."
         )
     is_known = how.turns > 1 or read.trace.averaged > 1
     turns = 1 if is_known else turns_of(read.trace.t_s, read.trace.power_w)

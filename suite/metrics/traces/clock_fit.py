@@ -289,8 +289,9 @@ def _refuse_falling(fit: ClockFit, t_s: Values, power_w: Values, course: Course)
     if all(in_run < outside for in_run, outside in zip(of_run, of_rest, strict=True)):
         raise NoFit(
             f"The power trace follows the run upside down: power falls from {of_rest[2]:.3g} W to "
-            f"{of_run[2]:.3g} W during the run. Its sign is reversed, or it comes from another"
-            " machine or run. Attach the trace of this run."
+            f"{of_run[2]:.3g} W during the run. If the power's sign is reversed, export the"
+            " power with the other sign. If the trace comes from another machine or run, attach the"
+            " trace of this run."
         )
 
 
@@ -315,9 +316,9 @@ def _refuse_other_activity(
     if busy_s > max(SAME_S, OTHER_SHARE * course.active_s):
         raise NoFit(
             f"The run was found at the offset {fit.offset_s:.2f} s, but within {reach_s:.0f} s "
-            f"before or after the run power is as high for another {busy_s:.1f} s: other programs"
-            " were running, or the run is elsewhere. Stop other programs, cut the trace to this"
-            " run, give --offset, or run again with --power-pulse."
+            f"before or after the run, power is as high for another {busy_s:.1f} s: other programs"
+            " were running, or the run is at another place in the trace. Stop other programs, cut"
+            " the trace to this run, give --offset, or run again with --power-pulse."
         )
 
 

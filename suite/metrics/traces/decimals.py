@@ -51,11 +51,13 @@ def refuse_ambiguous(head: Head, columns: Collection[int], times: Collection[int
             if (sign, head.delimiter) == (".", ",") or _is_decimal(head, sign, times):
                 continue
             number, is_mixed = re.sub(r"[^-+\d.,]", "", signed[0]), sign != decimal_sign(head)
-            decimals = "export the file with one decimal sign" if is_mixed else f"--decimal {sign}"
+            decimals = (
+                "export the file with one decimal sign" if is_mixed else f"add --decimal {sign}"
+            )
             raise SuiteError(
                 f"The numbers of {head.names[column]!r} can be read in two ways: add --decimal "
-                f"{GROUPING[sign]} if {number} is {number.replace(sign, '')}; {decimals} if it is"
-                f" between {number[:-4]} and {int(number[:-4]) + 1}."
+                f"{GROUPING[sign]} if {number} means {number.replace(sign, '')}; {decimals} if it"
+                f" means a number between {number[:-4]} and {int(number[:-4]) + 1}."
             )
 
 

@@ -27,7 +27,7 @@ IN_PACKAGE = re.compile(r"\b(ia|cores?|gt|uncore|pp0|pp1|corwatt|gfxwatt)\b", re
 SAME, IN_ROWS, MIN_PART = 0.02, 0.9, 0.05
 """A column that is the sum of others to within this share, in this share of the rows, is their
 total; a part is at least MIN_PART of it."""
-REMEDY = "Name the column that measured the machine, or those that do not overlap."
+REMEDY = "Name the column that measured the machine, or only columns that do not overlap."
 
 
 def refuse_overlaps(head: Head, columns: Sequence[int], decimal: str) -> None:
@@ -56,9 +56,10 @@ def refuse_repeated_total(series: Mapping[str, Values]) -> None:
         is_load = one != np.median(one) if count else np.zeros(0, bool)
         if is_load.any() and np.mean(one[is_load] == two[is_load]) >= IN_ROWS:
             raise SuiteError(
-                f"The series {name!r} and {other!r} have the same values: the column is a total,"
-                f" written for each series, and their sum would count it twice. Add --series"
-                f" {name!r}, or choose a column with the power of each series with --power."
+                f"The series {name!r} and {other!r} have the same values: the column holds a"
+                " total that was written for each series, so the sum of the series would count it"
+                f" twice. Add --series {name!r}, or give --power a column that has the power of"
+                " each series."
             )
 
 

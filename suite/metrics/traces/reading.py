@@ -133,7 +133,7 @@ def _refuse_misread(path: Path, rows: "_Rows", trace: Trace, repeated: int) -> N
         raise SuiteError(
             f"{path} has numbers that differ in form: {rows.malformed} of {trace.rows} rows are"
             f" like {rows.example!r}, and the others have a decimal {sign}; export the file with"
-            " one decimal sign, and none between thousands."
+            " one decimal sign, and without separators between thousands."
         )
     if rows.wide > MAX_MALFORMED_SHARE * trace.rows:
         raise SuiteError(

@@ -185,11 +185,12 @@ def device_turns(
         return 1
     if options.sum:
         return turns
-    rows = f"{turns} rows share each time" if times else f"The rows alternate in turns of {turns}"
-    one = "" if times else "; add --series 1 if they come from one device"
+    rows = f"{turns} rows share each time" if times else f"The values repeat every {turns} rows"
+    one = "" if times else "; add --series 1 if one device wrote all rows"
     raise SuiteError(
-        f"{rows} and look like those of {turns} devices: add --sum to add them up, or export"
-        f" again with a column for the device's index, and choose one device with --series{one}."
+        f"{rows}, as if {turns} devices wrote in turn: add --sum to add up their powers, or"
+        " export again with a column that names the device, and choose one device with"
+        f" --series{one}."
     )
 
 

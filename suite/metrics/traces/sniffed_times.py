@@ -72,8 +72,8 @@ def time_columns(head: Head, options: TraceOptions, decimal: str) -> tuple[int, 
     if not head.has_header and rising:
         return (rising[0],)
     raise SuiteError(
-        f"No column is clearly the time among {', '.join(map(repr, head.names[:30]))}: add "
-        "--time COLUMN, or --rate HZ."
+        f"Of the columns {', '.join(map(repr, head.names[:30]))}, none is clearly the time: add"
+        " --time COLUMN, or --rate HZ."
     )
 
 
@@ -168,7 +168,7 @@ def _unit_of_numbers(name: str, numbers: Values) -> str:
     ):
         raise SuiteError(
             f"The times in {name!r} look like a spreadsheet's dates ({numbers[0]:.6f} days): add"
-            " --time-unit d if they are, else s."
+            " --time-unit d if they are, or --time-unit s if they are not."
         )
     if (
         numbers.size > 2

@@ -212,10 +212,10 @@ def _rails(head: Head, options: TraceOptions, times: set[int], decimal: str) -> 
     )
     if rails:
         return rails
-    among = f" among {column_names(head, free)}" if free else " (the file has only times)"
+    names = f"columns {column_names(head, free)}" if free else "columns (only times)"
     raise SuiteError(
-        f"No column is clearly the power{among}: add --power COLUMN --unit W (or mW), or --current"
-        " and --voltage."
+        f"Of the {names}, none is clearly the power: add --power COLUMN --unit W (or mW), or"
+        " --current and --voltage."
     )
 
 
@@ -235,9 +235,9 @@ def _of_powers(head: Head, powers: Sequence[int], options: TraceOptions) -> tupl
     rails = rails_of_a_board(head, powers)
     if powers and not rails:
         raise SuiteError(
-            f"Several columns are powers or energies ({column_names(head, powers)}): name the one"
-            " that measured the machine with --power, or those that do not overlap, each with"
-            " --power."
+            f"Several columns are powers or energies ({column_names(head, powers)}): add --power"
+            " with the column that measured the machine, or one --power for each of several columns"
+            " that do not overlap."
         )
     return rails
 
@@ -258,8 +258,9 @@ def _of_currents(head: Head, free: Sequence[int], options: TraceOptions) -> tupl
         )
     if len(currents) > 1:
         raise SuiteError(
-            f"Several columns are currents ({column_names(head, currents)}): name the one that"
-            " measured the machine with --current and its --voltage, or those that do not overlap."
+            f"Several columns are currents ({column_names(head, currents)}): add --current"
+            " and --voltage with the columns that measured the machine, or one --current and one"
+            " --voltage for each of several currents that do not overlap."
         )
     return ()
 
@@ -344,7 +345,7 @@ def _refuse_mains(volts: float) -> None:
     if volts > MAX_DIRECT_V:
         raise SuiteError(
             f"At {volts:.0f} V, a mains voltage, current times voltage is the apparent power, "
-            "which is higher than the power. Name the column of the power with --power."
+            "which is higher than the real power. Add --power with the column of the real power."
         )
 
 

@@ -417,7 +417,7 @@ def _edit_run(bundle: Path, **values: object) -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("run.json", "is not a run directory"), ("MANIFEST.sha256", "is not closed")],
+    [("run.json", "is not a run directory"), ("MANIFEST.sha256", "is not sealed")],
 )
 def test_what_is_no_closed_run_is_refused(
     name: str, message: str, good_bundle: Path, trace: Path

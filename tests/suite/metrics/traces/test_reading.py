@@ -496,7 +496,7 @@ REFUSED = {
             for n in range(30)
         ),
         NOTHING,
-        "No column is clearly the power among '1', '2'",
+        "Of the columns '1', '2', none is clearly the power",
     ),
     "blocks of powermetrics": (
         "*** Sampled system activity (Sun Nov 29 15:22:03 2026 +0000) (1000.12ms elapsed) ***\n\n"
@@ -833,7 +833,10 @@ def test_three_digits_behind_one_sign_are_decimals_or_thousands_by_what_is_state
 ) -> None:
     text = f"{header}\n" + "".join(row.format(n=n, watts=4 + n % 3) + "\n" for n in range(30))
     unit, path = 1.0 if "[W]" in header else 1e-3, tmp_path / "trace.csv"
-    asked = rf"add --decimal . if 4\{sign}125 is 4125; --decimal \{sign} if it is between 4 and 5"
+    asked = (
+        rf"add --decimal . if 4\{sign}125 means 4125; add --decimal \{sign} if it means a number"
+        " between 4 and 5"
+    )
     with pytest.raises(SuiteError, match=asked):
         trace_of(path, text)
     decimals, thousands = (
@@ -847,7 +850,7 @@ def test_points_in_a_file_with_decimal_commas_are_asked_for(tmp_path: Path) -> N
     text = "t [s];U [V];P [mW]\n" + "".join(f"{n},5;5,0;4.125\n" for n in range(30))
     path = tmp_path / "trace.csv"
     with pytest.raises(
-        SuiteError, match=r"--decimal , if 4\.125 is 4125; export the file with one"
+        SuiteError, match=r"--decimal , if 4\.125 means 4125; export the file with one"
     ):
         trace_of(path, text)
     assert trace_of(path, text, TraceOptions(decimal=",")).power_w[0] == pytest.approx(4.125)
@@ -897,7 +900,7 @@ def test_rows_of_one_time_that_differ_as_devices_do_are_added_and_never_read_at_
     ]
     text = "timestamp, power.draw [W]\n" + "".join(rows)
     for options in (NOTHING, TraceOptions(rate_hz=4.0, power=("power.draw [W]",))):
-        with pytest.raises(SuiteError, match="those of 4 devices: add --sum"):
+        with pytest.raises(SuiteError, match="as if 4 devices wrote in turn: add --sum"):
             trace_of(path, text, options)
     both = trace_of(path, text, TraceOptions(sum=True))
     assert both.power_w == pytest.approx(load_w.reshape(60, 4).sum(axis=1), abs=5)
