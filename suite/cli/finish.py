@@ -45,7 +45,7 @@ def finish(
 def _sentence(run: FinishedRun) -> str:
     epochs = counted(run.epochs, "finished epoch")
     if run.was_closed:
-        return f"{run.path}: is already closed ({run.status}, {epochs})" + (
+        return f"{run.path}: is already sealed ({run.status}, {epochs})" + (
             f"; {run.reason}" if run.reason else ""
         )
     if run.status == "finished":
@@ -54,4 +54,4 @@ def _sentence(run: FinishedRun) -> str:
         ending = f"It is not a result. To see its epochs: {shell_command('suite watch', run.path)}"
     else:
         ending = "It is not a result: run it again"
-    return f"{run.path}: closed as {run.status}, {epochs} ({run.reason}). {ending}"
+    return f"{run.path}: sealed as {run.status}, {epochs} ({run.reason}). {ending}"

@@ -54,7 +54,7 @@ def watch(run: Annotated[Path, Argument(help="Run directory.")], json: Json = Fa
 
 
 def _why_not_whole(bundle: Bundle, training: Request) -> str:
-    """What ended a run that did not finish, or whose bundle is not closed, and what to do."""
+    """What ended a run that did not finish, or whose bundle is not sealed, and what to do."""
     run, record, finish = bundle.path, bundle.run(), shell_command("suite finish", bundle.path)
     if record.status == FINISHED:
         return f"{run} finished, but its bundle is not sealed; `{finish}` seals it."

@@ -115,7 +115,7 @@ class LineWatcher:
             left = "" if is_past else self._left(event.mono_ns or time.monotonic_ns())
             _print(f"epoch {event.epoch}/{total}: accuracy {self._accuracies[-1]:.2%}{left}")
         elif event.key == "run_stop":
-            self._phase, self._is_trained = "closing the bundle", True
+            self._phase, self._is_trained = "sealing the bundle", True
 
     def tick(self) -> None:
         """Rewrite the moving line."""

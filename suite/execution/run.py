@@ -87,14 +87,14 @@ def _close(path: Path, record: RunRecord, lock: RunLock, interrupt: HeldBack) ->
         try:
             if interrupt.repeated:
                 raise KeyboardInterrupt
-            with disk_errors(path, f"Free some space, then close the run: {command}"):
+            with disk_errors(path, f"Free some space, then seal the bundle: {command}"):
                 close_bundle(path)
         except KeyboardInterrupt:
             raise InterruptedAfterEnd(
-                f"the run finished, but its bundle is not closed; `{command}` closes it"
+                f"the run finished, but its bundle is not sealed; `{command}` seals it"
             ) from None
     if interrupt.happened:
         raise InterruptedAfterEnd(
             f"the run had already finished when it was interrupted, and its bundle in {path} is"
-            " closed"
+            " sealed"
         )

@@ -138,7 +138,7 @@ def run_one(
     except InterruptedAfterEnd:
         raise
     except KeyboardInterrupt as interrupt:
-        closed = f"{path} keeps {_kept(path)}; `{shell_command('suite finish', path)}` closes it"
+        closed = f"{path} keeps {_kept(path)}; `{shell_command('suite finish', path)}` seals it"
         raise Interrupted(str(interrupt) or closed) from None
     if result.status != FINISHED:
         if ran_out_of_memory(path, kills):

@@ -158,7 +158,7 @@ def _files(context: BundleContext) -> Violations:
             yield Violation(
                 name,
                 f"content with the SHA-256 {record.files[name][:12]}…, as the witness stamped it"
-                " when the bundle was closed",
+                " when the bundle was sealed",
                 f"SHA-256 {digest[:12]}…",
             )
 
@@ -308,7 +308,7 @@ RULES = (
         "A run whose command names a witness has the witness's record. Receipt and stamp belong to"
         " this run and this log. The run lasted as long by the witness's clock as by the machine's"
         " clock; at most 60 s pass from the receipt to init_start and 30 s from run_stop to the"
-        " stamp. Every file has the digest that the witness stamped when the bundle was closed.",
+        " stamp. Every file has the digest that the witness stamped when the bundle was sealed.",
         "The witness's clock shows whether the times that the machine recorded are possible, and a"
         " file that was edited after a stamp has another digest. The record is written before the"
         " implementation starts, whether the witness answers or not.",
@@ -324,7 +324,7 @@ RULES = (
         "The witness of a run answered every request, stamped the files at most 15 minutes after"
         " the log, and is listed in rules/witnesses.",
         "The leaderboard calls a run witnessed only if readers know who witnessed it.",
-        "start the witness before the next run, and keep it running until the bundle is closed",
+        "start the witness before the next run, and keep it running until the bundle is sealed",
         (OfBundle("witness-known", _check_witness, severity=Severity.NOTE),),
     ),
 )

@@ -174,7 +174,7 @@ def test_no_time_is_left_once_the_target_or_the_last_epoch_is_reached(
         lines.event(event)
     assert capsys.readouterr().err == f"epoch {epoch}/2: accuracy {accuracy:.2%}\n"
     lines.event(happened("run_stop", 60))
-    said = f"lenet: closing the bundle, accuracy {accuracy:.1%} ▁, 1 min 30 s"
+    said = f"lenet: sealing the bundle, accuracy {accuracy:.1%} ▁, 1 min 30 s"
     assert lines.line(90 * S, 80) == said
 
 

@@ -322,6 +322,6 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(
         ballast.unlink()
         assert Bundle(disk / "run").log().finished_epochs()
         finished = suite.done(f"finish {disk}/run")
-        assert "closed as failed" in finished.stdout and Bundle(disk / "run").is_sealed
+        assert "sealed as failed" in finished.stdout and Bundle(disk / "run").is_sealed
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
