@@ -128,7 +128,7 @@ def _ended(bundle: Bundle) -> RunRecord:
     record = bundle.run()
     if record.schema != SCHEMA:
         raise SuiteError(
-            f"{bundle.path} was recorded by version {record.suite_version} of the suite; close it"
+            f"{bundle.path} was recorded by version {record.suite_version} of the suite; seal it"
             " with that version."
         )
     reason = REASONS.get(record.status, "the run was interrupted")
