@@ -437,7 +437,7 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "another model, by the reviewer's probe": (
         lambda place: place.review(different_model),
         None,
-        "lenet/pytorch to compute the workload's model, by the probe that lab made expected",
+        "lenet/pytorch is the workload's model according to lab's probe expected",
     ),
     "a reviewer with the submitter's name in capitals": (known_as("Acme"), SELF, STRANGER),
     "a review of an earlier round": (

@@ -78,7 +78,7 @@ def verify_signature(
         or len(signature) > MAX_SIGNATURE_BYTES
         or not signature.isascii()
     ):
-        return SignatureVerdict(SignatureState.BAD, reason="it is not an SSH signature")
+        return SignatureVerdict(SignatureState.BAD, reason="the file is not an SSH signature")
     if shutil.which(PROGRAM) is None:
         return SignatureVerdict(SignatureState.UNVERIFIED, reason=f"{PROGRAM} is missing")
     with _folder(message, signature) as folder:
@@ -135,7 +135,7 @@ def _refused(done: "subprocess.CompletedProcess[bytes] | None") -> SignatureVerd
         return SignatureVerdict(
             SignatureState.UNVERIFIED, reason=f"{PROGRAM} cannot verify it: {_decoded(done.stderr)}"
         )
-    return SignatureVerdict(SignatureState.BAD, reason="it does not match the content")
+    return SignatureVerdict(SignatureState.BAD, reason="the signature does not match the content")
 
 
 def _principals(found: "subprocess.CompletedProcess[bytes] | None") -> tuple[str, ...]:

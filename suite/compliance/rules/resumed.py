@@ -39,7 +39,7 @@ def _agrees(context: BundleContext) -> Violations:
             f"{resumed.epoch}",
         ),
         (
-            "no more nodes than ranks",
+            "at least one node, and no more nodes than ranks",
             1 <= resumed.nodes <= resumed.ranks,
             f"{resumed.ranks} ranks on {resumed.nodes} nodes",
         ),
@@ -77,7 +77,8 @@ def _restored(context: BundleContext, resumed: Resumption | None) -> Violations:
         ):
             yield Violation(
                 log_name(rank),
-                f"{RESTORED} of epoch {resumed.epoch} with the digests that {RUN} states",
+                f"an event {RESTORED} of epoch {resumed.epoch}, with the digests that {RUN}"
+                " records",
                 "no such event" if event is None else f"epoch {event.epoch}, {event.value!r}"[:200],
                 None if event is None else event.line,
             )
@@ -94,15 +95,15 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
         yield Violation(
             RUN,
             "an earlier run that began and ended before this run's run_start (key `resumed`)",
-            f"it began {before_s:.1f} s before run_start (uncounted time subtracted), and its last"
-            f" event came {trained_s:.1f} s after it began",
+            f"the earlier run began {before_s:.1f} s before run_start (uncounted time subtracted),"
+            f" and its last event came {trained_s:.1f} s after it began",
         )
     most_s = _most_uncounted_s(resumed, before_s + resumed.uncounted_s)
     if resumed.uncounted_s > most_s:
         yield Violation(
             RUN,
-            f"at most {most_s:.1f} s of uncounted time in the earlier runs, the limit in"
-            " rules/uncounted.toml (key `resumed.uncounted_s`)",
+            f"at most {most_s:.1f} s of uncounted time in the earlier runs (key"
+            " `resumed.uncounted_s`), by the limits in rules/uncounted.toml",
             f"{resumed.uncounted_s:.1f} s",
         )
 
@@ -133,12 +134,13 @@ RULES = (
     ),
     Rule(
         "resumed-agrees",
-        "A resumed run records, of the run that it continues, the numbers of ranks and nodes, when"
-        " it began, when and why it ended, and the digests of the state that every rank logged as"
-        " restored. The time to the target counts from the first run's run_start and includes the"
-        " lost time. The limits of uncounted time apply to the earlier runs, too.",
-        "A run that continues after a node was lost took longer than its own log says, and began "
-        "on other machines.",
+        "A resumed run has a record of the earlier run: the numbers of ranks and nodes, when that"
+        " run began, and when and why it ended. The record also has the digests of the restored"
+        " state, and every rank logged these digests. The time to the target counts from the"
+        " first run's run_start and includes the lost time. The limits of uncounted time apply to"
+        " the earlier runs, too.",
+        "The log of a resumed run shows only the last part of the training. The earlier part also"
+        " took time, and may have run on other machines.",
         "hand in run.json and the logs as `suite run --resume` wrote them",
         (OfBundle("resumed-agrees", _agrees),),
     ),

@@ -21,7 +21,7 @@ from suite.submission.signature import allowed_signers
 ORDER = 108  # before the audits that submitters hand in
 
 RECORDS = "submission-reviews"
-ANSWER = "withdraw the run, or answer in the review"
+ANSWER = "withdraw the run, or reply to the reviewer"
 DAY_MS = 86_400_000
 """How far the clocks of a board and of a reviewer may be apart: a time zone, at most."""
 
@@ -63,9 +63,7 @@ def _review(
     trained = {"/".join(run.folder.trained) for run in context.runs if not run.is_withdrawn}
     for model in sorted(trained & review.models.keys()):
         if signed.by is not None and review.models[model].is_equivalent is False:
-            expected = (
-                f"{model} to compute the workload's model, by the probe that {signed.by} made"
-            )
+            expected = f"{model} is the workload's model according to {signed.by}'s probe"
             yield Violation(name, expected, "another model", fix=ANSWER)
     for run, record in _drawn_runs(review, context):
         yield from _reviewed_run(name, signed.by, review, run, record)
@@ -95,7 +93,7 @@ def _reviewed_run(
     if by is not None and audit.verdict is AuditVerdict.CONTRADICTS:
         yield Violation(
             name,
-            f"{run.name} to agree with the replay by {by}",
+            f"{run.name} agrees with {by}'s replay",
             f"the replay contradicts the run {where_contradicted(audit)}",
             fix=ANSWER,
         )
@@ -157,11 +155,13 @@ RULES = (
         RECORDS,
         f"A record in {REVIEWS}/ is signed by the organization that it names, whose key is in"
         f" submissions/{allowed_signers().name}. The epochs to replay were chosen at random after"
-        " the runs began. The record belongs to this submission, matches the runs' records and the"
-        " rulebook's tolerances, and contradicts neither runs nor model.",
-        "Anybody can compute the first losses by training ten steps. A replay proves more if nobody"
-        " could foresee its epoch when the runs were handed in, and if somebody signs for it. The"
-        " leaderboard says who audited a run only if readers can verify the signature.",
+        " the runs began. The record belongs to this submission. It agrees with the runs' records"
+        " and uses the rulebook's tolerances. Its replays and probes do not contradict the runs"
+        " or the model.",
+        "Anybody can compute the first losses by training ten steps. A replay proves more if"
+        " nobody could foresee, when the runs were handed in, which epoch would be replayed, and"
+        " if the reviewer signs the result. The leaderboard says who audited a run only if"
+        " readers can verify the signature.",
         "let the reviewer run `suite review` again, and commit the record and its signature",
         (
             OfSubmission(RECORDS, _reviews),

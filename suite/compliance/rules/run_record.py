@@ -139,7 +139,7 @@ def _meters(context: BundleContext, choice: str | None) -> Violations:
         stated = {name for name, reason in reasons.items() if reason == LEFT_OUT}
         if chosen != stated and node.meters:
             expected = (
-                f"meters left out as the command says (--meters {choice}):"
+                f"the meters that the command leaves out (--meters {choice}):"
                 f" {joined_names(sorted(chosen)) or 'none'}"
             )
             yield Violation(node.meters_file, expected, joined_names(sorted(stated)) or "none")
@@ -181,7 +181,7 @@ def _runs(context: BundleContext) -> Violations:
         yield Violation(
             RUN,
             "a command that trains",
-            f"{', '.join(sorted(idle))}, with which nothing is trained",
+            f"a command with {', '.join(sorted(idle))}, which trains nothing",
         )
 
 
@@ -364,11 +364,11 @@ def _usual(context: BundleContext) -> Iterator[tuple[str, ExpectedField]]:
 RULES = (
     Rule(
         "command-agrees",
-        "The recorded command starts a run, with options that `suite run` has. Every option has the"
-        " same value as in the request; where --prefetch, --workers, --steps, --precision,"
+        "The recorded command starts a run, with options that `suite run` has. Every option has"
+        " the same value as in the request; where --prefetch, --workers, --steps, --precision,"
         " --normalisation, --wire, --accumulate or --timing is not given, the request has the"
-        " suite's default. The command leaves out exactly those meters whose records say that it"
-        " did.",
+        " suite's default. The meters that the command leaves out are exactly those whose records"
+        " say so.",
         "The harness makes the request from the command. If one of them is changed afterwards, "
         "they contradict each other.",
         KEEP,

@@ -82,11 +82,11 @@ def _of_round(judged_by: Round, place: str, runs: Sequence[SubmittedRun], used: 
     for entry in sorted({found.entry_sha256 for found in used.values()} - set(judged_by.locked)):
         yield Violation(
             place,
-            "an entry that was locked before the nonce was given out"
-            f" ({counted(len(judged_by.locked), 'locked digest')})",
+            "an entry that was locked before the nonce was given out (the round has"
+            f" {counted(len(judged_by.locked), 'locked digest')})",
             f"entry {entry}",
-            fix="submit the implementation and the configuration that were locked, or lock these"
-            " for the next round (`suite nonce lock`)",
+            fix="submit runs of the implementation and configuration that were locked, or lock"
+            " this entry's for the next round (`suite nonce lock`)",
         )
 
 
@@ -96,7 +96,7 @@ def _without(runs: Sequence[SubmittedRun]) -> Violations:
             yield Violation(
                 run.name,
                 "a seed that follows from a nonce, as in other runs of the entry",
-                "a seed that somebody chose",
+                "a seed without a nonce",
             )
 
 
@@ -135,8 +135,9 @@ RULES = (
         " configuration and run number. The runs of its entry share nonce, implementation and"
         " configuration, and are numbered without gaps. A closed entry uses the round's nonce, if"
         " the round has one, and was locked before the nonce was given out.",
-        "Nobody can choose such a seed, unless a submitter chooses the nonce or the configuration"
-        " afterwards, or leaves out the run of an unwelcome number.",
+        "Nobody can choose such a seed directly. Submitters could still choose among seeds if"
+        " they changed the nonce or the configuration afterwards, or left out runs; the other"
+        " conditions prevent this.",
         "run again with --nonce and the entry's next --run-number; the harness computes the seed",
         (OfBundle("seed-of-nonce", _seed), OfSubmission("submission-nonce", _nonces)),
     ),

@@ -52,8 +52,8 @@ def _needed(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "short-entry",
-        "A closed run may stop before its target (`--short`), after at least four whole epochs of"
-        " the workload's schedule, if the whole schedule takes at least a day on the device.",
+        "If the workload's whole schedule takes at least a day on the device, a closed run may"
+        " stop before its target (`--short`). It trains at least four whole epochs.",
         "Otherwise a board that needs days for one training could never be ranked. The entry's"
         " epochs and evaluations are measured. The reference's runs say how many epochs a training"
         " needs, and the entry's losses must match the losses of those runs.",

@@ -120,8 +120,9 @@ RULES = (
         "state-digests",
         "Every rank of a closed run logs digests of parameters, velocities and statistics after"
         " every epoch. If digests are logged, all ranks log the same ones. The digests of"
-        " parameters and of velocities are new after every epoch, and differ from each other. For a"
-        " model without statistics, the statistic digest is the SHA-256 of no bytes.",
+        " parameters and of velocities are new after every epoch, and differ from each other. The"
+        " statistic digest is the SHA-256 of no bytes if, and only if, the model has no"
+        " statistics.",
         "The digests fix every epoch's training state before anybody knows which epoch an audit"
         " will ask for.",
         FIX,

@@ -116,7 +116,7 @@ def _check_repeated_courses(context: BundleContext) -> Violations:
             first, second = (list(courses)[place] for place in alike[0])
             yield Violation(
                 STEPS,
-                "different step times in every epoch",
+                "epochs whose step times vary independently of each other",
                 f"step times of epochs {first} and {second} of rank {rank} rise and fall together;"
                 f" such pairs of epochs: {len(alike)}",
             )
@@ -163,7 +163,7 @@ def _pairs(context: BundleContext) -> Violations:
             names = " and ".join(f"epoch {epoch} of rank {rank}" for rank, epoch in (first, second))
             yield Violation(
                 STEPS,
-                "different times in every epoch and rank",
+                "no epoch that repeats the step times of another epoch or rank",
                 f"{count} steps with the same compute time and the same fetch time, to the"
                 f" nanosecond, in {names}",
             )
@@ -199,7 +199,7 @@ def _halves_own(context: BundleContext) -> Violations:
             )
             yield Violation(
                 STEPS,
-                "different times in every part of a run",
+                "no half of an epoch that repeats the step times of another half",
                 f"{shared[first, second]:.0f} pairs of equal compute times, to the nanosecond,"
                 f" between {names} of rank {rank}; {likely[first, second]:.0f} expected by chance",
             )
@@ -241,11 +241,11 @@ def _coincidences(blocks: "list[Values]") -> "tuple[Values, Values]":
 RULES = (
     Rule(
         "step-times-scatter",
-        "The same step time, to the nanosecond, occurs in at most ten steps of a rank, plus twenty"
-        " times the number expected by chance. That number follows from the spread of the rank's"
-        " step times, or from the other step times within two microseconds of this one. The parts"
-        " of a step that the suite's own loop timed last whole nanoseconds, within a thousandth of"
-        " a nanosecond.",
+        "At most 10 + 20 n steps of a rank have the same step time (to the nanosecond), where n"
+        " is the number expected by chance. This number is computed from the spread of the rank's"
+        " step times, and from how many other step times lie within two microseconds of this one;"
+        " the larger result is used. If the suite's own loop timed the run, every part of a step"
+        " is a whole number of nanoseconds, ± 0.001 ns.",
         "Interrupts, caches and clocks make every step's time different; if somebody averages,"
         " limits or rounds the times, many steps get the same time. A part is the difference"
         " between two times of a clock that counts nanoseconds; if somebody scales parts, they are"
@@ -258,11 +258,11 @@ RULES = (
     ),
     Rule(
         "step-times-own",
-        "Every epoch and rank has its own step times. No two epochs of a rank have step times that"
-        " rise and fall together. Two epochs or ranks have the same compute and fetch times in"
-        " fewer than 20 steps, or in at most a tenth of their steps. Two halves of epochs have at"
-        " most 30 pairs of equal compute times (to the nanosecond), plus six times the number that"
-        " repetitions within the halves predict.",
+        "Every epoch and rank has its own step times. No two epochs of a rank have step times"
+        " that rise and fall together. Two epochs, of one rank or of two, share the same compute"
+        " and fetch time in fewer than 20 steps, or in at most a tenth of the shorter epoch's"
+        " steps. Two halves of epochs have at most 30 + 6 n pairs of equal compute times (to the"
+        " nanosecond), where n is the number that repetitions within the halves predict.",
         "Disturbances of steps come by chance. So the changes from step to step in one epoch do not"
         " correlate with those in another (real runs: at most 0.24; limit: 0.9; a drift within"
         " every epoch does not matter), and no epoch repeats the times of another to the"

@@ -20,10 +20,10 @@ MIN_SHARED_ROWS = 2
 For a power sensor with ten values of equal chance, 4e-8 a pair of runs of an hour."""
 
 SHARED = {
-    "run_id": "a run id",
-    "times": "times between its first steps",
-    "readings": "times between its first readings",
-    "moment_of_digests": "a time at which its data was hashed",
+    "run_id": "this run id",
+    "times": "the same times between the first steps",
+    "readings": "the same times between the first readings",
+    "moment_of_digests": "the same time of hashing the data",
     "losses": "first losses",
 }
 
@@ -40,7 +40,7 @@ def _same_losses(context: SubmissionContext) -> Violations:
     yield from _same(
         context,
         ("losses",),
-        "state in the review on which machines the runs were made, and from which seeds",
+        "tell the reviewer on which machines and with which seeds the runs were made",
     )
 
 
@@ -62,7 +62,7 @@ def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Violati
             )
             yield Violation(
                 run.name,
-                f"{SHARED[name]} that no other run has",
+                f"no other run with {SHARED[name]}",
                 f"the same as in {where}",
                 fix=fix,
             )
@@ -82,9 +82,9 @@ def _is_later(context: SubmissionContext, run: SubmittedRun, other: SubmittedRun
 def _order(first: SubmittedRun, second: SubmittedRun) -> str:
     earlier_s = (second.started_time_ms - first.started_time_ms) / 1000
     return (
-        f"which began {earlier_s:.0f} s earlier by its own record"
+        f"which began {earlier_s:.0f} s earlier according to its record"
         if earlier_s
-        else "which began at the same time by its own record"
+        else "which began at the same time according to its record"
     )
 
 
@@ -115,7 +115,7 @@ def _shared_readings(context: SubmissionContext, what: str) -> Violations:
                     run.name,
                     f"{what} readings that no other run has",
                     f"at {shared} of {len(sample)} compared places, {POWER_LENGTH} readings in a"
-                    f" row are those of {other.full_name}, {_order(other, run)}",
+                    f" row equal those of {other.full_name}, {_order(other, run)}",
                     fix="hand in the readings as they were recorded, or run again",
                 )
                 break
@@ -204,8 +204,8 @@ def _boots(context: SubmissionContext) -> Violations:
         ):
             yield Violation(
                 run.name,
-                f"the boot id of {first.name}: both runs' clocks began at the same time, within"
-                f" {ONE_BOOT_S:g} s",
+                f"the boot id of {first.name}, because both runs' monotonic clocks began within"
+                f" {ONE_BOOT_S:g} s of each other",
                 "another boot id",
             )
 
@@ -213,17 +213,18 @@ def _boots(context: SubmissionContext) -> Violations:
 RULES = (
     Rule(
         "submission-copies",
-        "No run is submitted twice, or as a copy of another. No two runs have the same id, the same"
-        " times between their first steps or first readings, or the same time at which their data"
-        " was hashed. No two runs have step times that vary together or are the same in another"
-        " order, or the same ten successive readings of power or used memory. No two closed runs of"
-        " different seeds have losses that vary together. Two runs that begin with the same losses"
-        " are a warning.",
-        "A copied run makes an entry's spread look smaller. What slows single steps differs from"
-        " run to run, and so do the samples of a mini-batch; a copy keeps both, even if noise is"
-        " added. The noise of power and memory readings never repeats in another run. Equal"
+        "No run is submitted twice, or as a copy of another. No two runs have the same id, the"
+        " same times between their first steps or first readings, or the same time at which their"
+        " data was hashed. No two runs have step times that vary together, or that are the same"
+        " in another order. No two runs have the same ten successive readings of power or used"
+        " memory in several places. No two closed runs of different seeds have losses that vary"
+        " together. Two runs that begin with the same losses are a warning.",
+        "A copied run makes an entry's spread look smaller. Disturbances slow different steps in"
+        " every run, and with another seed every mini-batch has other samples. So step times and"
+        " losses of two runs vary independently, but those of a copy vary together, even if noise"
+        " is added. The noise of power and memory readings never repeats in another run. Equal"
         " machines compute equal losses from equal seeds, but a copy with edited times has equal"
-        " losses, too, so a reviewer decides.",
+        " losses, too, so a reviewer decides about equal losses.",
         "submit each run once, with its own files as they were recorded; if this run is the"
         " original, show the reviewer a witness's receipt for it, or the commit that first"
         " contained it",

@@ -243,11 +243,12 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
             comparison = compare_epochs(point.epochs, epochs)
             if comparison.p_faster <= LEVEL:
                 expected = (
-                    "no run that reaches the target, as with the reference"
+                    "that no run reaches the target, because no reference run with this"
+                    " mini-batch size did"
                     if point.expected_epochs is None
                     else (
-                        f"about {point.expected_epochs:.3g} epochs to the target, as with the"
-                        " reference"
+                        f"about {point.expected_epochs:.3g} epochs to the target, as many as the"
+                        " reference runs with this mini-batch size needed"
                     )
                 )
                 observed = f"{', '.join(map(show_epochs, epochs))} (p = {comparison.p_faster:.2g})"
@@ -287,9 +288,9 @@ RULES = (
         " that did not finish are a warning; an entry with more unfinished launches than planned"
         " runs is unranked until a reviewer accepts them.",
         "Leaving out runs, or stopping when a result suits, is a way to choose the result.",
-        "package all runs of the entry again, as many as were planned, and give with --launches the"
-        " folder in which they were started; a withdrawn run stays in the submission, with the file"
-        " that says why it was withdrawn",
+        "package all planned runs of the entry again, with --launches FOLDER (the folder in which"
+        " they were started); a withdrawn run stays in the submission, with the file that says"
+        " why it was withdrawn",
         (
             OfSubmission("submission-launches", _launches),
             OfSubmission("submission-numbers", _numbers),
@@ -306,9 +307,9 @@ RULES = (
     ),
     Rule(
         "submission-split",
-        "For every entry of one of the suite's frameworks in asynchronous timing, the submission"
-        f" has a run in synchronised timing, of at least {EPOCHS} epochs. This run may differ from"
-        " the entry in division, --steps and seed.",
+        "If an entry of one of the suite's frameworks uses asynchronous timing, the submission"
+        f" also has a run in synchronised timing, of at least {EPOCHS} epochs. This run may differ"
+        " from the entry in division, --steps and seed.",
         "The score comes from asynchronous timing, and only a run in synchronised timing shows the"
         " parts of a step.",
         "package a run in synchronised timing as well",

@@ -183,7 +183,7 @@ def _signer(context: SubmissionContext) -> Violations:
             SIGNATURE,
             expected,
             f"one by {verdict.signer}",
-            fix="state in the review why another organization signs",
+            fix="tell the reviewer why another organization signs",
         )
 
 
@@ -210,7 +210,7 @@ RULES = (
     ),
     Rule(
         "submission-organization",
-        "A run is submitted by the organization that it was made for.",
+        "A run that was made for an organization is submitted by this organization.",
         "Nobody submits the runs of others.",
         "let the organization that made the run submit it",
         (OfSubmission("submission-organization", _organization),),
@@ -220,8 +220,9 @@ RULES = (
         "Free text of a declaration begins with none of the characters = + - @ and has no control"
         " characters. Addresses of code are addresses of repositories, and commits are"
         " hexadecimal.",
-        "The text is published in tables, and a spreadsheet would evaluate text that begins like a"
-        " formula. An entry whose code can be fetched is called available.",
+        "The text is published in tables, and a spreadsheet would evaluate text that begins like"
+        " a formula. An entry is called available only if readers can fetch its code; for that,"
+        " address and commit must have the right form.",
         "write plain text, and package again",
         (OfSubmission("submission-text", _text),),
     ),

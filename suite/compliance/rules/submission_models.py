@@ -256,8 +256,8 @@ def _errors(
         if one.get("tolerance") != tolerance or not _within(one):
             stated = f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}"
             yield (
-                f"{quantity} in {precision}: an error of at most {tolerance:g}, which the verdict"
-                " states as the tolerance",
+                f"{quantity} in {precision}: an error of at most {tolerance:g}, and {tolerance:g}"
+                " as the tolerance in the verdict",
                 stated[:200] if one else "no such difference",
             )
     rounded = [found[NARROW, name].get("error") for name in ROUNDED if (NARROW, name) in found]
@@ -380,7 +380,7 @@ def _implementation(context: SubmissionContext) -> Violations:
             yield Violation(
                 NAME,
                 f"{framework} among the declared implementations, with the digest that its runs"
-                f" state, {digest[:16]}…",
+                f" record ({digest[:16]}…)",
                 f"{declared[framework][:16]}…" if framework in declared else "none",
                 fix="package it again",
             )
@@ -452,9 +452,10 @@ RULES = (
         " on the accelerator of its runs, and that its timed steps change parameters and statistics"
         " as they should. The mini-batches of these steps are at least as large as a rank's share"
         " of a mini-batch in the runs.",
-        "A name and a number of parameters prove nothing. Losses of a few steps hardly show a"
-        " missing weight decay or a halved rate. An implementation could train on only part of a"
-        " large mini-batch, but on all of a small one.",
+        "A model's name and number of parameters do not prove what it computes. Losses of a few"
+        " steps hardly show a missing weight decay or a halved rate. An implementation could"
+        " train on all of a small mini-batch but on only part of a large one, so small ones prove"
+        " too little.",
         "make the verdict with `suite verify-model`, and package it with --probe; for this, the"
         " implementation must write its training states (docs/implementing.md#training-states);"
         " otherwise submit to the open division",
@@ -468,12 +469,12 @@ RULES = (
         "submission-verdicts",
         "Every verdict is on an implementation with runs in the submission, and was made by the"
         " suite version that made these runs. It states the error of every quantity that the"
-        " workload compares, and passes if every error is within the workload's tolerance, else it"
-        " fails. Not all float32 errors are 0, because float32 never agrees with the referee to the"
-        " last bit.",
-        "The errors and the workload's tolerances decide between pass and fail, not what the"
-        " verdict states. A verdict that was edited, or that is on another implementation, proves"
-        " nothing.",
+        " workload compares, and passes if, and only if, every error is within the workload's"
+        " tolerance. At least one float32 error is above 0, because float32 never agrees with the"
+        " referee to the last bit.",
+        "The checker recomputes pass or fail from the errors and the workload's tolerances, so"
+        " nobody can turn a failed verdict into a passed one by editing only its result. A"
+        " verdict that was edited, or that is on another implementation, proves nothing.",
         "make the verdict with `suite verify-model`, and package it unchanged, with --probe",
         (
             OfSubmission("submission-verdicts", _verdicts, CLOSED),

@@ -40,8 +40,8 @@ def _agrees(context: BundleContext) -> Violations:
             if len(taken):
                 yield Violation(
                     STEPS,
-                    f"no {name} on rank {rank}: in {ASYNCHRONOUS} timing the loop does not wait for"
-                    " the device within an epoch",
+                    f"no values of {name} on rank {rank}: in {ASYNCHRONOUS} timing the loop does"
+                    " not wait for the device within an epoch",
                     f"{part_s[taken[0]]:.3g} s in step {steps.step[taken[0]]};"
                     f" {counted(len(taken), 'such step')}",
                 )

@@ -35,7 +35,7 @@ def _open(context: BundleContext) -> Violations:
         event = context.log.first(key)
         if event is None or not _is_text(event.value):
             yield differing_event(
-                "log.txt", f"{key}, a text of {MAX_LENGTH} characters at most", event
+                "log.txt", f"{key}, a printable text of 1 to {MAX_LENGTH} characters", event
             )
     event = context.log.first("parameters")
     if event is None or type(event.value) is not int or event.value < 1:
@@ -181,9 +181,9 @@ RULES = (
     ),
     Rule(
         "arithmetic-as-requested",
-        "Products and convolutions have as many bits as the requested precision; every rank"
-        " measures this on its device before the run. Only a float32 run on a CPU may leave the"
-        " event `arithmetic` out.",
+        "Products and convolutions are computed with as many bits as the requested precision has;"
+        " every rank measures this on its device before the run. Only a float32 run on a CPU may"
+        " leave the event `arithmetic` out.",
         "Whether TF32 is on depends on the framework, its version and the environment; computing"
         " with fewer bits is faster, and frameworks are compared only at the same precision.",
         "request the precision that the device computes in, or switch reduced precision off"

@@ -155,8 +155,8 @@ def _in_all(
     if taken_s > free_s + share * gross_s:
         yield Violation(
             name,
-            f"uncounted time of at most {free_s:g} s plus {share:.0%} of the run's"
-            f" {seconds_text(gross_s)}{what}",
+            f"uncounted time of at most {free_s:g} s + {share:.0%} of the run time"
+            f" ({seconds_text(gross_s)}){what}",
             f"{seconds_text(taken_s)} in {counted(len(intervals), 'interval')}",
             fix=SHORTER,
         )
@@ -171,8 +171,9 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
     if median_s > longest_s or taken_s > count * longest_s + LONGEST_DELAY_S:
         yield Violation(
             name,
-            f"at most {longest_s:.3g} s to digest a state of {parameters} parameters that is not"
-            f" kept, and {LONGEST_DELAY_S:g} s more for all delays together",
+            f"uncounted intervals of at most {longest_s:.3g} s in the median and at most"
+            f" {count * longest_s + LONGEST_DELAY_S:.3g} s in all, because the run keeps no"
+            f" states, and digesting {parameters} parameters takes no longer",
             f"{median_s:.3g} s in the median of {counted(count, 'interval')}, {taken_s:.3g} s in"
             " all",
         )
@@ -182,10 +183,10 @@ RULES = (
     Rule(
         "uncounted-time",
         "Intervals of uncounted time lie between epochs and evaluations, have a known reason, and"
-        " are limited in number, length and sum (rules/uncounted.toml). In a closed run, all of"
-        " them together last at most 2 s plus a tenth of the run. The suite's own training loop"
-        " uses only the reason `state`; if the state is not kept, an interval lasts no longer than"
-        " it takes to digest the state.",
+        " are limited in number, length and sum (rules/uncounted.toml). In a closed run, all"
+        " intervals together last at most 2 s plus 10 % of the run time. The suite's own training"
+        " loop uses only the reason `state`; if the state is not kept, an interval lasts no"
+        " longer than it takes to digest the state.",
         "Keeping a training state provides evidence, is not training, and takes milliseconds;"
         " without limits, training, cooling or reading ahead could be moved into this time.",
         FIX,

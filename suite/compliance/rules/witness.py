@@ -148,7 +148,7 @@ def _files(context: BundleContext) -> Violations:
     for name in sorted({*record.files, *found}):
         if name not in record.files:
             yield Violation(
-                name, "only files that the witness stamped", "a file that it did not stamp"
+                name, "only files that the witness stamped", "a file that the witness did not stamp"
             )
         elif name not in found:
             yield Violation(
@@ -273,7 +273,7 @@ def _check_witness(context: BundleContext) -> Violations:
         if token is None:
             yield Violation(
                 WITNESS,
-                f"a {name} of the witness {record.address[:200]}",
+                f"a {name}, made by the witness {record.address[:200]}",
                 "it was not requested"
                 if answer is None
                 else answer.reason or "none, without a reason",
@@ -282,7 +282,7 @@ def _check_witness(context: BundleContext) -> Violations:
         elif token.state is SignatureState.UNKNOWN:
             yield Violation(
                 WITNESS,
-                f"a {name} of a witness that the rulebook lists",
+                f"a {name}, made by a witness that the rulebook lists",
                 f"{token.witness or 'a witness'}: {token.reason}",
                 fix="ask the reviewers to add the witness's key to"
                 f" {trust_list().parent.name}/{trust_list().name}",
@@ -290,7 +290,7 @@ def _check_witness(context: BundleContext) -> Violations:
         elif token.state is SignatureState.UNVERIFIED:
             yield Violation(
                 WITNESS,
-                f"a {name} whose signature can be verified here",
+                f"a {name}, with a signature that can be verified on this machine",
                 f"{token.reason}",
                 fix="check the bundle on a machine with OpenSSH and OpenSSL",
             )
@@ -305,13 +305,15 @@ def _check_witness(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "witness-stamps",
-        "A run whose command names a witness has the witness's record. Receipt and stamp belong to"
-        " this run and this log. The run lasted as long by the witness's clock as by the machine's"
-        " clock; at most 60 s pass from the receipt to init_start and 30 s from run_stop to the"
-        " stamp. Every file has the digest that the witness stamped when the bundle was sealed.",
-        "The witness's clock shows whether the times that the machine recorded are possible, and a"
-        " file that was edited after a stamp has another digest. The record is written before the"
-        " implementation starts, whether the witness answers or not.",
+        "A run whose command names a witness has the witness's record. Receipt and stamp belong"
+        " to this run and this log. The run lasted as long by the witness's clock as by the"
+        " machine's clock; at most 60 s pass from the receipt to init_start and 30 s from"
+        " run_stop to the stamp. Every file has the digest that the witness stamped when the"
+        " bundle was sealed.",
+        "The witness's clock shows whether the times that the machine recorded are possible, and"
+        " a file that was edited after a stamp has another digest. The harness writes the record"
+        " before the implementation starts, even if the witness does not answer, so a missing"
+        " record was removed.",
         RESTORE,
         (
             OfBundle("witness-time", _time),
