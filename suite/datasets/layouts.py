@@ -185,9 +185,9 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
     different = compare_list(listed, found, names)
     wrong = (*different.missing, *different.changed)
     return (
-        f"{directory}: of {len(names)} images {len(different.missing)} are missing and "
-        f"{len(different.changed)} differ from the published ones (thumbnails, or encoded "
-        f"again); the first is {wrong[0]}"
+        f"{directory}: of {len(names)} images {len(different.missing)} are missing and"
+        f" {len(different.changed)} differ from the published ones (they are thumbnails, or were"
+        f" encoded again); the first of these images is {wrong[0]}"
         if wrong
         else None
     )

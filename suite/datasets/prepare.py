@@ -223,8 +223,8 @@ def _refuse_different(definition: DataSetDefinition, directory: Path) -> None:
     the open division."""
     if different := find_data_set(definition.name, directory).contents.different:
         raise SuiteError(
-            f"{different}. Get or make the images again; the open division can train on these as"
-            " they are (--data DIR)."
+            f"{different}. Get or make the images again. Runs of the open division can also train"
+            " on the present images (--data DIR)."
         )
 
 
@@ -278,8 +278,8 @@ def _find_sources(definition: DataSetDefinition, source: Path, name: str) -> lis
         return list(dict.fromkeys(found))
     if pickled := [folder for folder in folders if (folder / "data_batch_1").is_file()]:
         raise SuiteError(
-            f"{pickled[0]} holds the Python version, whose files are Python pickles; give the "
-            f"binary version, {_wanted(definition)}."
+            f"{pickled[0]} holds the data set's Python version (pickle files); give the folder"
+            f" with its binary version, {_wanted(definition)}."
         )
     raise SuiteError(
         f"Neither {source} nor a folder in it has {plain} or {plain}.gz; give the folder that"
@@ -302,7 +302,7 @@ def _unpack(source: Path, target: Path, size_bytes: int) -> None:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise SuiteError(
             f"{source} is not a complete gzip file ({error}); expected {size_bytes} bytes of"
-            " content. Get it again."
+            " content. Get the file again."
         ) from error
     except PermissionError as error:
         raise SuiteError(

@@ -128,8 +128,8 @@ def _ended(bundle: Bundle) -> RunRecord:
     record = bundle.run()
     if record.schema != SCHEMA:
         raise SuiteError(
-            f"{bundle.path} was recorded by version {record.suite_version} of the suite; seal it"
-            " with that version."
+            f"{bundle.path} was recorded by version {record.suite_version} of the suite; run"
+            " `suite finish` of that version."
         )
     reason = REASONS.get(record.status, "the run was interrupted")
     if record.status == "running":

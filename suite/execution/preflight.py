@@ -83,8 +83,9 @@ def refuse_full_disk(request: RunRequest, place: Path, reserved_bytes: int) -> N
     if free < needed + reserved_bytes:
         raise SuiteError(
             f"The training states of {epochs} epoch{'s' * (epochs > 1)} need {mebibytes(needed)},"
-            f" the run directory up to {mebibytes(reserved_bytes)}, and the disk that holds {place}"
-            f" has {mebibytes(free)} free; choose another --output, or run without --keep-states."
+            f" and the run directory needs up to {mebibytes(reserved_bytes)}. The disk that holds"
+            f" {place} has only {mebibytes(free)} free; choose another --output, or run without"
+            " --keep-states."
         )
 
 

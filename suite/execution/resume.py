@@ -103,9 +103,9 @@ def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) ->
     if differing:
         first = differing[0]
         raise SuiteError(
-            f"{run} trained with {first} = {_shown_value(wanted.get(first))}, but this command asks"
-            f" for {_shown_value(found.get(first))}; type the command of that run with --resume,"
-            " another --output, and the hosts that are left."
+            f"{run} trained with {first} = {_shown_value(wanted.get(first))}, but this command"
+            f" asks for {_shown_value(found.get(first))}; type the command of that run again with"
+            " --resume, another --output, and only the remaining hosts."
         )
 
 

@@ -87,7 +87,7 @@ def _close(path: Path, record: RunRecord, lock: RunLock, interrupt: HeldBack) ->
         try:
             if interrupt.repeated:
                 raise KeyboardInterrupt
-            with disk_errors(path, f"Free some space, then seal the bundle: {command}"):
+            with disk_errors(path, f"Free some space, then run `{command}`"):
                 close_bundle(path)
         except KeyboardInterrupt:
             raise InterruptedAfterEnd(

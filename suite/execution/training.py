@@ -145,9 +145,10 @@ def refuse_removed(path: Path) -> None:
     has its record."""
     if not (path / layout.RUN).is_file():
         raise SuiteError(
-            f"The run directory {path} was removed or emptied while the run went on, so the run "
-            "was ended; none of its records can be read. Run again with an --output that nothing "
-            "else removes (a cleaner of temporary files, another job)."
+            f"The run directory {path} was removed or emptied while the run went on, so the"
+            " harness ended the run; none of its records can be read. Find out what removed the"
+            " files, such as a cleaner of temporary files or another job, and run again with an"
+            " --output that it leaves alone."
         )
 
 

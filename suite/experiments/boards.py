@@ -60,7 +60,8 @@ def plan_for_boards(definition: MatrixDefinition, options: RunOptions) -> Planne
         or any(point.nodes for point in definition.points)
     ):
         raise SuiteError(
-            "--boards makes each run on one board; leave the setting nodes out, or use --hostfile."
+            "With --boards every run uses one board: remove the setting `nodes`, or use"
+            " --hostfile instead of --boards."
         )
     return plan_matrix(definition, options)
 
@@ -210,8 +211,8 @@ class _Spread:
             raise SuiteError("\n".join(f"{job.run.label} {why}" for job, why in self.given_up))
         if self.left:
             raise SuiteError(
-                f"All boards were lost, with {counted(self.left, 'run')} left; rerun the same"
-                " command to continue."
+                f"All boards were lost, with {counted(self.left, 'run')} still to make; rerun the"
+                " same command to continue."
             )
         return missing
 

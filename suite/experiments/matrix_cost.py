@@ -55,8 +55,9 @@ def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEs
             len(requests),
             None,
             None,
-            "some of them lack a finished run with the same workload, data, framework, batch"
-            " size, accelerator and precision in the output folder or beside it",
+            "for some of them, neither the output folder nor the folders next to it have a"
+            " finished run with the same workload, data, framework, batch size, accelerator and"
+            " precision",
         )
     known = [cost for cost in costs if cost is not None]
     powers = [power for _, power in known]

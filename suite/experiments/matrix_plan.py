@@ -145,8 +145,8 @@ def matrix_of_study(study: StudyDefinition) -> MatrixDefinition:
     of nodes, which has a model of its own."""
     if study.variable is Variable.NODES:
         raise SuiteError(
-            f"The study {study.name!r} has a scaling model in which only nodes vary; leave --vary"
-            " out, or vary nodes in a matrix of your own."
+            f"The study {study.name!r} has a scaling model in which only the number of nodes"
+            " varies; leave --vary out, or write your own matrix that varies `nodes`."
         )
     vary = parse_vary([f"{study.variable.value}={','.join(study.values)}"])
     fixed = Values(**given_values(study.fixed))
@@ -165,7 +165,7 @@ def with_varied(definition: MatrixDefinition, vary: Any) -> MatrixDefinition:
     more = given_values(vary)
     twice = next((name for name in more if name in given_values(definition.vary)), None)
     if twice is not None:
-        raise SuiteError(f"{twice} is varied by the study already; give its values by --values.")
+        raise SuiteError(f"{twice} is varied by the study already; give its values with --values.")
     return replace(
         definition,
         vary=replace(definition.vary, **more),
@@ -241,7 +241,7 @@ def plan_matrix(
 def refuse_boards(matrix: PlannedMatrix) -> None:
     """Raise SuiteError for runs that each belong to one board: this machine is only one."""
     if any(run.values.board is not None for run in matrix.runs):
-        raise SuiteError("The setting board needs --boards FILE, which names the boards.")
+        raise SuiteError("The setting `board` needs --boards FILE, which names the boards.")
 
 
 @dataclass(frozen=True)
@@ -259,8 +259,8 @@ def _validate(definition: MatrixDefinition) -> None:
         )
     if definition.random is not None and (definition.points or definition.random < 1):
         raise SuiteError(
-            "--random N draws at least 1 point from the grid of varied settings; leave it out for a"
-            " list of [[points]]."
+            "--random N draws at least 1 point from the grid of varied settings; leave --random"
+            " out if the matrix lists [[points]]."
         )
     for name, values in varied.items():
         twice = next((value for value in values if values.count(value) > 1), None)
@@ -386,7 +386,7 @@ def _run(
     if limited is not None and values.isolation is Isolation.PODMAN:
         raise SuiteError(
             f"{limited} does not limit podman's containers, which podman puts into separate"
-            " cgroups; use isolation namespace."
+            " cgroups; set `isolation` to namespace."
         )
     if limited is not None and options.placement.hosts:
         raise SuiteError(f"{limited} limits processes of this machine only; leave --hostfile out.")

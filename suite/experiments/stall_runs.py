@@ -46,8 +46,8 @@ def variants(request: RunRequest, directory: Path, epochs: int) -> dict[BatchSou
     """
     if request.training.steps is not None:
         raise SuiteError(
-            "--stall-analysis compares whole epochs; leave --steps out (a spread needs at least"
-            " --epochs 3)."
+            "--stall-analysis compares whole epochs; leave --steps out. To get a spread, use at"
+            " least --epochs 3."
         )
     if request.nonce is not None:
         raise SuiteError(
@@ -56,8 +56,8 @@ def variants(request: RunRequest, directory: Path, epochs: int) -> dict[BatchSou
         )
     if epochs < MIN_EPOCHS:
         raise SuiteError(
-            "--stall-analysis keeps the first epoch apart, so it needs at least --epochs"
-            f" {MIN_EPOCHS} (a spread needs at least --epochs 3)."
+            "--stall-analysis leaves the first epoch out of its means, so it needs at least"
+            f" --epochs {MIN_EPOCHS}. To get a spread, use at least --epochs 3."
         )
     return {source: _variant(request, directory, epochs, source) for source in BatchSource}
 

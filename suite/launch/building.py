@@ -54,5 +54,5 @@ def _refuse_missing_package(framework: Framework, environment: Environment) -> N
             raise SuiteError(
                 f"{environment.interpreter} lacks the package {name!r}, which {path} names",
                 f"set needs_environment = true in {MANIFEST} and run `suite env create"
-                f" {framework.argument}`, or install it there",
+                f" {framework.argument}`, or install the package for this interpreter",
             )

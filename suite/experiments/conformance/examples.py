@@ -36,8 +36,9 @@ def copy_example(name: str, language: Language, parent: Path) -> tuple[Path, ...
     SuiteError for a name that is taken or not allowed."""
     if not IMPLEMENTATION_NAME.fullmatch(name):
         raise SuiteError(
-            f"{name[:80]!r} cannot name an implementation: use at most 40 lower-case letters,"
-            " digits, '-' and '_', a letter first; choose the folder to write into with --output."
+            f"{name[:80]!r} cannot be the name of an implementation: use at most 40 lower-case"
+            " letters, digits, '-' and '_', and begin with a letter. To choose another folder,"
+            " use --output."
         )
     if name in {known.name for known in load_frameworks()}:
         raise SuiteError(f"{name!r} is the name of a reference implementation; choose another one.")

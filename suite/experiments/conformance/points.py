@@ -133,14 +133,18 @@ def check_conformance(
 
 def _points(folder: Path, workload: str, scratch: Path) -> Iterator[ContractPoint]:
     point = partial(
-        ContractPoint, "manifest", "framework.toml names the commands, and its environment exists"
+        ContractPoint,
+        "manifest",
+        "framework.toml names the commands, and the implementation's environment exists",
     )
     try:
         framework = load_implementation(folder)
         environment = find_environment(framework)
         yield point(True, framework.title)
         point = partial(
-            ContractPoint, "build", "the programs that it needs are installed, and it is built"
+            ContractPoint,
+            "build",
+            "the programs that the implementation needs are installed, and it is built",
         )
         build_implementation(framework, environment)
         yield point(True, " ".join(framework.build) or "nothing to build")
@@ -349,7 +353,9 @@ def _train(
 
 def _probe(framework: Framework, environment: Environment, workload: str) -> ContractPoint:
     point = partial(
-        ContractPoint, "probe", f"`suite verify-model {workload}`: it computes the workload's model"
+        ContractPoint,
+        "probe",
+        f"the implementation computes the workload's model (`suite verify-model {workload}`)",
     )
     try:
         reference = build_probe(

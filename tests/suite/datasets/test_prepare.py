@@ -178,7 +178,7 @@ def brighten(records: Path) -> None:
     [
         (brighten, "data_batch_1.bin has SHA-256 .*open division"),
         (cut, "data_batch_1.bin has 3073 bytes, expected .* get the file again.$"),
-        (keep_pickles, "cifar-10-batches-bin holds the Python version.*binary version"),
+        (keep_pickles, "cifar-10-batches-bin holds the data set's Python version.*binary version"),
     ],
 )
 def test_records_of_another_content_are_named(

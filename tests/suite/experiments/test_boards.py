@@ -146,7 +146,7 @@ def test_what_boards_refuse_ends_a_matrix_before_the_first_run(
 
 def test_a_matrix_of_boards_needs_their_file(suite: Run) -> None:
     said = suite.typed("sweep --vary board=1,2 --workload lenet --framework fake --dry-run").stderr
-    assert "The setting board needs --boards FILE" in said
+    assert "The setting `board` needs --boards FILE" in said
 
 
 def test_a_fleet_refuses_what_one_run_refuses_and_has_the_seed_that_was_typed(
@@ -216,7 +216,7 @@ def test_a_name_of_a_board_that_answers_late_is_refused_too(
         ("fmfm", ""),  # the third try is the last one
         ("fmff", "failed 3 times, the last time on one: no card"),
         ("llfllmm", ""),  # twice in a row, and twice again after it answered
-        ("lmlll", "All boards were lost, with 1 run left"),
+        ("lmlll", "All boards were lost, with 1 run still to make"),
     ],
 )
 def test_a_run_has_three_tries_and_a_board_is_lost_three_times_in_a_row(

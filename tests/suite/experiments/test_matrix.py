@@ -360,7 +360,8 @@ def test_neighbours_reach_the_run_and_its_mark(tmp_path: Path) -> None:
 
 def test_a_container_and_a_limit_of_a_cgroup_contradict_each_other() -> None:
     with pytest.raises(
-        SuiteError, match=r"memory_mb does not limit podman.s containers.*use isolation namespace"
+        SuiteError,
+        match=r"memory_mb does not limit podman.s containers.*set `isolation` to namespace",
     ):
         planned(
             MatrixDefinition(

@@ -368,8 +368,8 @@ def test_a_disk_that_is_too_small_is_refused_beforehand(
     with pytest.raises(
         SuiteError,
         match=(
-            r"need 862 MiB, the run directory up to 0.0 MiB, and the disk that holds .* has 862 MiB"
-            r" free"
+            r"need 862 MiB, and the run directory needs up to 0.0 MiB\. The disk that holds .* has"
+            r" only 862 MiB free"
         ),
     ):
         refuse_full_disk(request, tmp_path, 100)  # type: ignore[arg-type]
