@@ -186,8 +186,8 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
     wrong = (*different.missing, *different.changed)
     return (
         f"{directory}: of {len(names)} images {len(different.missing)} are missing and"
-        f" {len(different.changed)} differ from the published ones (they are thumbnails, or were"
-        f" encoded again); the first of these images is {wrong[0]}"
+        f" {len(different.changed)} differ from the published ones, as thumbnails or re-encoded"
+        f" images do; the first of these images is {wrong[0]}"
         if wrong
         else None
     )

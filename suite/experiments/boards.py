@@ -288,10 +288,10 @@ class _Spread:
     async def _lost(self, host: str, job: _Job | None, losses: int, why: str) -> None:
         """Put the run back, say what is next, and wait before the board is asked again."""
         is_last = losses == MAX_LOSSES
-        said = "it gets no more runs" if is_last else f"retried in {RETRY_S:g} s"
+        said = "it gets no more runs" if is_last else f"it is tried again in {RETRY_S:g} s"
         if job is not None:
             self.queues[host].put_nowait(job)
-            said += f", and [{job.number}] is back in the queue"
+            said += f", and run {job.number} is back in the queue"
         self.progress(Notice(f"{host} {why}; {said}"))
         await asyncio.sleep(0 if is_last else RETRY_S)
 

@@ -224,7 +224,8 @@ def _record(context: BundleContext) -> Violations:
     ):
         yield Violation(
             RUN,
-            f"a start in the {most_s / 60:.0f} minutes before the log's first event",
+            f"a start in the {most_s / 60:.0f} minutes before the log's first event (clocks may"
+            f" differ by {MAX_CLOCK_DIFFERENCE_S:g} s)",
             f"started_time_ms {started_ms!r}"[:100]
             + f", first event at {first.time_ms!r} ms"[:100],
         )

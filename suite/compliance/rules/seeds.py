@@ -132,9 +132,9 @@ RULES = (
     Rule(
         "seed-of-nonce",
         "A run with a nonce has the seed that follows from nonce, round, implementation,"
-        " configuration and run number. The runs of its entry share nonce, implementation and"
-        " configuration, and are numbered without gaps. A closed entry uses the round's nonce, if"
-        " the round has one, and was locked before the nonce was given out.",
+        " configuration and run number. The runs of its entry share nonce, round, implementation"
+        " and configuration, and are numbered without gaps. A closed entry uses the round's"
+        " nonce, if the round has one, and was locked before the nonce was given out.",
         "Nobody can choose such a seed directly. Submitters could still choose among seeds if"
         " they changed the nonce or the configuration afterwards, or left out runs; the other"
         " conditions prevent this.",

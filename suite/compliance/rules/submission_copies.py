@@ -240,7 +240,7 @@ RULES = (
         " digest of parameters or velocities) with a run of another seed.",
         "The seed decides the initial weights and the order of samples: runs with different seeds"
         " have different losses, and different training states after every epoch.",
-        "make this run again, with the seed that it states",
+        "repeat this run with the seed that its run.json records",
         (
             OfSubmission("submission-seed-losses", _seed_losses),
             OfSubmission("submission-states", _states),

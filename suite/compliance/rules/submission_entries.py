@@ -179,8 +179,8 @@ def _split(context: SubmissionContext) -> Violations:
         if (workload, framework, split_key(request)) not in shown:
             yield Violation(
                 runs[0].name,
-                f"a run with the same settings in {WAITING} timing, of at least {EPOCHS} epochs, to"
-                " show the parts of a step",
+                f"a run in {WAITING} timing with this run's settings and at least {EPOCHS} epochs,"
+                " to show the parts of a step",
                 f"none of {len(context.runs)} runs",
                 fix=_fix(request),
             )

@@ -483,10 +483,10 @@ RULES = (
     ),
     Rule(
         "submission-implementation",
-        "Runs, verdict and declaration state the same SHA-256 of an implementation's files; the"
-        " runs state the title, language and command that these files have. A closed run under the"
-        " name of one of the suite's own implementations was made by the suite's own files: the"
-        " current ones, or those that the round lists.",
+        "Runs, verdict and declaration have the same SHA-256 of an implementation's files, and"
+        " the runs record the title, language and command that these files give. A closed run"
+        " under the name of one of the suite's own implementations was made by the suite's own"
+        " files: the current ones, or those that the round lists.",
         "A verdict on other code proves nothing about the code that ran, and any verdict covers"
         " only a model and some steps, not every line. Changed files are a separate implementation,"
         " and are handed in with the runs.",

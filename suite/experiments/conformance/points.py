@@ -152,7 +152,7 @@ def _points(folder: Path, workload: str, scratch: Path) -> Iterator[ContractPoin
         yield point(False, str(error))
         return
     request = _request(folder, workload, scratch)
-    demands = f"{EPOCHS} epochs on {SAMPLES} generated samples end with exit code 0"
+    demands = f"training for {EPOCHS} epochs on {SAMPLES} generated samples ends with exit code 0"
     try:
         result = run_one(request, allow_invalid=True)
     except SuiteError as error:
