@@ -102,9 +102,9 @@ def _photographs(definition: DataSetDefinition, source: Path) -> Sequence[Path]:
     if wrong:
         raise SuiteError(
             f"{source} lacks {len(different.missing)} of the {len(names)} photographs for"
-            f" {definition.name!r}, and {len(different.changed)} of its photographs differ from"
-            " the published ones. The first one that is missing or differs is"
-            f" {Path(wrong[0]).name}. Get all of them again from {definition.recipe.source}."
+            f" {definition.name!r}, and {len(different.changed)} differ from the published ones."
+            f" The first one that is missing or differs is {Path(wrong[0]).name}. Get all of them"
+            f" again from {definition.recipe.source}."
         )
     return sorted(paths.values(), key=lambda path: (path.parent.name, path.name))
 

@@ -176,7 +176,7 @@ def test_options_that_contradict_boards_are_refused(suite: Run, tmp_path: Path) 
     )
     assert "There is no program 'nosuchprogram' here" in no_agent.stderr
     assert (
-        "leave the setting nodes out"
+        "remove the setting `nodes`"
         in suite.typed(f"{MATRIX} --vary nodes=1,2 --output {tmp_path}/out", *where).stderr
     )
 
