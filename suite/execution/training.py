@@ -146,9 +146,9 @@ def refuse_removed(path: Path) -> None:
     if not (path / layout.RUN).is_file():
         raise SuiteError(
             f"The run directory {path} was removed or emptied while the run went on, so the"
-            " harness ended the run; none of its records can be read. Find out what removed the"
-            " files, such as a cleaner of temporary files or another job, and run again with an"
-            " --output that it leaves alone."
+            " harness ended the run; none of its records can be read. Perhaps a cleaner of"
+            " temporary files or another job removed the directory; run again with an --output"
+            " elsewhere."
         )
 
 

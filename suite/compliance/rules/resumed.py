@@ -103,7 +103,7 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
         yield Violation(
             RUN,
             f"at most {most_s:.1f} s of uncounted time in the earlier runs (key"
-            " `resumed.uncounted_s`), by the limits in rules/uncounted.toml",
+            " `resumed.uncounted_s`), according to the limits in rules/uncounted.toml",
             f"{resumed.uncounted_s:.1f} s",
         )
 

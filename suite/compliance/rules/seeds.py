@@ -86,7 +86,8 @@ def _of_round(judged_by: Round, place: str, runs: Sequence[SubmittedRun], used: 
             f" {counted(len(judged_by.locked), 'locked digest')})",
             f"entry {entry}",
             fix="submit runs of the implementation and configuration that were locked, or lock"
-            " this entry's for the next round (`suite nonce lock`)",
+            " the implementation and configuration of this entry for the next round (`suite"
+            " nonce lock`)",
         )
 
 

@@ -243,9 +243,9 @@ RULES = (
         "step-times-scatter",
         "At most 10 + 20 n steps of a rank have the same step time (to the nanosecond), where n"
         " is the number expected by chance. This number is computed from the spread of the rank's"
-        " step times, and from how many other step times lie within two microseconds of this one;"
-        " the larger result is used. If the suite's own loop timed the run, every part of a step"
-        " is a whole number of nanoseconds, ± 0.001 ns.",
+        " step times, and from how many other step times lie within two microseconds of the"
+        " repeated one; the larger result is used. If the suite's own loop timed the run, every"
+        " part of a step is a whole number of nanoseconds, ± 0.001 ns.",
         "Interrupts, caches and clocks make every step's time different; if somebody averages,"
         " limits or rounds the times, many steps get the same time. A part is the difference"
         " between two times of a clock that counts nanoseconds; if somebody scales parts, they are"
