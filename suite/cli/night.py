@@ -71,8 +71,7 @@ def night(
     json: Json = False,
 ) -> None:
     """Plan which workloads fit into a night, run each with three seeds, and draw the page.
-    To resume, rerun the same command. Exit code: 0 every planned run was made, 2 at
-    least one was not."""
+    To resume, rerun the same command. Exit code: 0 all planned runs were made, 2 not all."""
     limit_s = parse_limit(within, "--within")
     settings = RunOptions(division, "auto", "", framework, accelerator=accelerator, timing=None)
     asked = nights.Night(division.value, framework, accelerator.value, tuple(workloads or ()))

@@ -162,7 +162,7 @@ FORMER = (
     ),
     (
         r"^of (\d+) cores over the run$",
-        r"CPU time of other programs, divided by the run's length and the number of cores (\1)",
+        r"CPU time of other programs, divided by the run's length and by \1 cores",
     ),
     (
         r"^the original is ([\d.]+) points better than the fresh runs, ([\d.]+) standard errors$",

@@ -89,10 +89,7 @@ def _cpu_figures(channels: Channels, window: Window | None) -> dict[str, Figure]
     cores = cores_of(channels)
     share = unknown_figure("ratio", READINGS, "the number of cores was not read")
     if cores and window[1] > window[0]:
-        method = (
-            "CPU time of other programs, divided by the run's length and the number of cores"
-            f" ({cores})"
-        )
+        method = f"CPU time of other programs, divided by the run's length and by {cores} cores"
         share = replace(_over(foreign, cores * span_s(window), "ratio"), method=method)
     return {"foreign_cpu_s": foreign, "foreign_cpu_share": share, "steal_cpu_s": stolen}
 

@@ -19,6 +19,10 @@ from suite.metrics.json_diff import json_differences
 from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as_schema_1
 
 ORDER = 10  # first: changed files explain most other findings
+UNLISTED = (
+    "remove the file (`suite finish` does so if `suite run` was killed while it sealed the bundle),"
+    f" or {COPY_AGAIN}"
+)
 
 
 def _manifest(context: BundleContext) -> Violations:
@@ -49,8 +53,7 @@ def _manifest(context: BundleContext) -> Violations:
                 name,
                 "only files that the manifest lists",
                 "a file that the manifest does not list",
-                fix="remove the file (`suite finish` does so if `suite run` was killed while it"
-                f" sealed the bundle), or {COPY_AGAIN}",
+                fix=UNLISTED,
             )
         elif context.bundle.sha256(file) != listed[name][1]:
             number, digest = listed[name]
