@@ -125,7 +125,7 @@ def bringup(
         count = len(written.bringup.failures)
         raise Reported(
             f"{count} part{'s' if count > 1 else ''} of the bring-up failed. The file lists the"
-            " failures and holds everything else, so send it all the same."
+            " failures and holds everything else, so send it anyway."
         )
 
 

@@ -218,7 +218,10 @@ def _problems(bringup: BringUp) -> Iterator[str]:
         if len(file.content) > MAX_FILE_BYTES:
             yield f"has a file of more than {MAX_FILE_BYTES} characters: {file.path[:80]!r}"
         if places[place] > 1 or any(parent in places for parent in place.parents):
-            yield f"has two files with one path, or a file in place of a folder: {file.path[:80]!r}"
+            yield (
+                "has two files with the same path, or a path that is both a file and a folder:"
+                f" {file.path[:80]!r}"
+            )
     yield from (
         f"has a program that is not a plain command: {each.command[:80]!r}"
         for each in bringup.programs

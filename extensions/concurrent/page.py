@@ -122,7 +122,7 @@ STUDY_KIND = StudyKind(
         "training_samples_per_s": "training throughput",
         "training_of_alone": "training throughput while inference runs / without inference",
         "execution_of_alone": "execution time of a batch while training runs / without training",
-        "model_latency_s": "mean latency by the queueing model",
+        "model_latency_s": "mean latency according to the queueing model",
         "lateness_p99_s": "99th percentile of the generator's lateness",
     },
 )

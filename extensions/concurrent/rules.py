@@ -55,7 +55,8 @@ def _baselines(folder: RecordFolder) -> Violations:
                 if not is_own and alone.get(key) != both.get(key):
                     yield Violation(
                         name,
-                        f"{key} = {both.get(key)!r}, as in the measurement of both sides",
+                        f"{key} = {both.get(key)!r}, as in the measurement of training and"
+                        " inference together",
                         f"{alone.get(key)!r}",
                     )
 
@@ -88,10 +89,10 @@ def _exclusive(folder: RecordFolder) -> Violations:
 RULES = (
     Rule(
         "concurrent-baselines",
-        "A baseline runs one side only, with the arrivals, batch size and threads of the"
-        " measurement that it is compared with.",
-        "Interference is the difference that the other side makes, so measurement and baseline may"
-        " differ in nothing else.",
+        "A baseline runs only training or only inference, with the arrivals, batch size and"
+        " threads of the measurement that it is compared with.",
+        "Interference is the effect of the other task, so measurement and baseline may differ in"
+        " nothing else.",
         AGAIN,
         (OfFolder("concurrent-baselines", _baselines, formerly=("beside-baselines",)),),
     ),

@@ -115,13 +115,15 @@ def _about(record: CountedSteps, names: tuple[str, ...]) -> str:
         else ""
     )
     per_epoch = (
-        "" if names[0] in RATES else f", times the {record.steps_per_epoch} steps of an epoch"
+        ""
+        if names[0] in RATES
+        else f", multiplied by the {record.steps_per_epoch} steps of an epoch"
     )
     return (
         f"{record.workload} on {record.data} ({versions}; mini-batches of {record.batch_size},"
         f" {counted(record.threads, 'thread')}), counted by {record.source.split(',')[0]}"
-        f" ({record.valgrind}): a step's counts, from {' and '.join(map(str, steps))}"
-        f" steps{per_epoch}, no evaluation; x86-64 instructions of"
+        f" ({record.valgrind}): mean counts of a step over {' and '.join(map(str, steps))}"
+        f" steps{per_epoch}, without evaluations; x86-64 instructions of"
         f" {record.cpu_model or 'an unknown processor'}.{caches}"
     )
 

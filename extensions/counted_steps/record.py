@@ -166,7 +166,11 @@ def read_counted_steps(directory: Path) -> CountedSteps:
         or record.batch_size < 1
         or record.train_samples < 1
     ):
-        raise FileError(path, f"must have 1 to {MAX_PROCESSES} processes, and samples to train on")
+        raise FileError(
+            path,
+            f"must have 1 to {MAX_PROCESSES} processes, a positive batch size and at least 1"
+            " training sample",
+        )
     for name, (fewer, more) in record.pairs.items():
         if not 0 < fewer.steps < more.steps:
             raise FileError(path, f"must have two processes of {name} with different step counts")

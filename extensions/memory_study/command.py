@@ -94,7 +94,7 @@ KEPT_FORMAT = JsonFormat(
     {
         "name": "part of the network that is trained",
         "trained": "number of its parameters",
-        "kept_bytes": "storage that autograd keeps for the backward pass",
+        "kept_bytes": "memory that autograd keeps for the backward pass",
         "weight_bytes": "part of kept_bytes that is weights, which are in memory anyway",
     },
     is_list=True,
@@ -148,8 +148,8 @@ memory = typer.Typer(
 
 STUDIED = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
 BUDGET_HELP = (
-    "Memory that training may take: 2GB, 800MB (GB is 10^9 bytes); or the name of a device, for the"
-    " memory of its smallest variant."
+    "Memory that training may take, such as 2GB (GB is 10^9 bytes), or the name of a device (memory"
+    " of its smallest variant)."
 )
 
 

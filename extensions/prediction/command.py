@@ -55,10 +55,10 @@ class LimitOptions:
     ] = None
     max_minutes: Annotated[
         float | None,
-        typer.Option(help="Upper limit of time_s, for example the time of an epoch (in minutes)."),
+        typer.Option(help="Upper limit, in minutes, of time_s (for example the time of an epoch)."),
     ] = None
     max_joules: Annotated[
-        float | None, typer.Option(help="Upper limit of the energy that is used in time_s (J).")
+        float | None, typer.Option(help="Upper limit of the energy used during time_s (J).")
     ] = None
     minimise: Annotated[
         str | None,

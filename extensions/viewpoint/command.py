@@ -78,7 +78,7 @@ class ViewpointOptions:
     storage: Annotated[
         str,
         typer.Option(
-            help="Storage for all kept frames (64MB, 10GB); tracks that do not fit are not kept."
+            help="Storage for all kept frames, such as 10GB; tracks that do not fit are not kept."
         ),
     ] = "64MB"
     views: Annotated[

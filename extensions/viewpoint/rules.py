@@ -43,7 +43,7 @@ def _learned(found: Recording, folder: Path) -> Violations:
         yield Violation(
             "student.json",
             "a student that trains after its teacher has labelled the frames",
-            "one that began before",
+            "a student that began earlier",
         )
     labels, trained = labels_of(found, folder), sum(step.samples for step in found.steps)
     expected = labels.frames * found.setting.epochs
@@ -86,8 +86,8 @@ RULES = (
         "viewpoint-student",
         "The student is smaller than its teacher. It was trained, in every epoch, on all kept"
         " frames, after they were labelled.",
-        "A student as large as its teacher shows no compression, and frames that the teacher"
-        " was not sure of have no label.",
+        "A student as large as its teacher shows no compression. Students learn only from"
+        " labelled frames: those that the teacher was sure of.",
         AGAIN,
         (OfFolder("viewpoint-student", _of_records(_learned)),),
     ),

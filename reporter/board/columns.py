@@ -50,8 +50,8 @@ SCORE_COLUMNS = (
         SCORE_S,
         "expected time",
         "s",
-        "training time to the target, computed for as many epochs as the round's reference points"
-        " need; with its 95 % interval",
+        "training time to the target, computed for the number of epochs in the round's reference"
+        " points; with its 95 % interval",
     ),
     Column(
         SCORE_J,
@@ -97,7 +97,7 @@ RUN_COLUMNS = (
         "first_epoch_s",
         "epoch 1",
         "s",
-        "first fetch to last step of epoch 1, with cold caches",
+        "first fetch to last step of epoch 1; caches are cold if emptied before the run",
         shown=False,
     ),
     Column(

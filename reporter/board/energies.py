@@ -11,8 +11,8 @@ from suite.catalog.scoring import EnergyStanding, Instrument, Scoring
 
 WHY_UNRANKED = {
     EnergyStanding.INDICATIVE: (
-        "indicative: entries are ranked only by a calibrated meter at the wall or at the board's"
-        " input"
+        "indicative: only energies from a calibrated meter at the wall or at the board's input are"
+        " ranked"
     ),
     EnergyStanding.ESTIMATE: "an estimate, not a measurement",
 }

@@ -19,7 +19,7 @@ EVALUATION_S, FIRST_EPOCH_J, EVALUATION_J = (
     "evaluation_energy_j",
 )
 
-OUTSIDE_EPOCHS = "the run's total minus the sum of its epochs, divided by the number of epochs"
+OUTSIDE_EPOCHS = "(the run's total minus the sum of its epochs) / number of epochs"
 QUOTIENTS = (
     ("fetch_stall_share", "fetch_stall_s", "time_to_epoch_s", "ratio"),
     ("mean_power_w", "energy_per_epoch_j", "time_to_epoch_s", "W"),

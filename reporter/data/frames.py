@@ -123,9 +123,9 @@ RUNS: Mapping[str, str] = {
         "whether the submitter nominated this entry for its device before the round had a nonce"
     ),
     "audited_in": (
-        "framework in which an unsigned audit replayed the run and found agreeing losses, and how"
-        " the audit chose the training state to start from: drawn (by a value from somebody else)"
-        " or self-drawn; None without such an audit"
+        "framework of an unsigned audit that replayed the run and found agreeing losses. If the"
+        " audit replayed from a training state, 'drawn state' (somebody else's value chose it) or"
+        " 'self-drawn state' follows. None without such an audit"
     ),
     "audited_by": (
         "organizations that, in a signed review, drew a training state of the run, replayed the "
@@ -237,7 +237,7 @@ EPOCHS: Mapping[str, str] = {
 }
 
 ENTRIES: Mapping[str, str] = {
-    "entry_id": "hash of the columns that identify the entry, and of its state",
+    "entry_id": "hash of the column `state` and of the columns that identify the entry",
     **IDENTITY,
     "state": (
         "accepted, refused, withdrawn, generated or studied; the same for all runs of an entry"

@@ -263,7 +263,7 @@ def _expected(entry: Row, scoring: Scoring) -> ExpectedEpochs | NoReference:
         return NoReference(definition.unranked)
     if definition.is_characterisation:
         return NoReference(
-            "the workload has no established target: its entries are a characterisation",
+            "the workload has no established target: its entries are compared without a rank",
             Status.CHARACTERISATION,
         )
     if not entry["own_data"]:

@@ -362,8 +362,8 @@ CHARTS = (
     Chart(
         "first-epoch",
         "Epoch 1 and later epochs",
-        "Means over runs. Epoch 1 starts with cold caches and includes the framework's warm-up."
-        " Number: time of epoch 1 / time of a later epoch.",
+        "Means over runs. Epoch 1 includes the framework's warm-up; its caches are cold if they"
+        " were emptied before the run. Number: time of epoch 1 / time of a later epoch.",
         first_epoch,
         frozenset({"figures", "study"}),
         position=50,

@@ -103,8 +103,8 @@ CHART = Chart(
     "rounds",
     "Best expected time by round",
     "One line per workload. One point per round: the round's best entry, at the date of that"
-    " entry's last run. An expected time assumes the number of epochs that its round's reference"
-    " point states.",
+    " entry's last run. An expected time assumes the number of epochs in its round's reference"
+    " point.",
     describe,
     frozenset({"device"}),
     position=5,

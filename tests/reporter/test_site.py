@@ -218,7 +218,7 @@ def test_entries_of_a_workload_without_a_target_are_marked_as_characterisation_a
         many_entries(make_template(tmp_path / "run"), 3, ("mobilenetv3",)), tmp_path / "site"
     )
     text = (site / "boards" / f"mobilenetv3-closed-photographs-{SLUG}.html").read_text()
-    reason = "the workload has no established target: its entries are a characterisation"
+    reason = "the workload has no established target: its entries are compared without a rank"
     assert f"No ranks: {reason}." in text
     assert text.count(f'title="{reason}"><small>characterisation</small>') == 3
 

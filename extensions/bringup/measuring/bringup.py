@@ -174,7 +174,7 @@ class _Session:
         for record in found.records:
             if record.failures:
                 self._fail(
-                    f"{record.name} failed {record.failures} times in the staircase, the last time:"
+                    f"{record.name} failed {record.failures} times in the staircase; last error:"
                     f" {record.last_error}"
                 )
         if found.was_interrupted:

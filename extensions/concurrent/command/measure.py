@@ -39,8 +39,10 @@ FORMAT = JsonFormat(
     "suite concurrent",
     {
         "folder": "folder of the records",
-        "setting": "arrivals, schedule, threads and priorities when both sides run",
-        "training_alone": "steps; samples_per_s and steps_per_s, each with an interval, or null",
+        "setting": "arrivals, schedule, threads and priorities of training and inference together",
+        "training_alone": (
+            "steps; samples_per_s and steps_per_s (each a value with its interval, or null)"
+        ),
         "batches": (
             "list: batch size, inference alone, inference and training at the same time,"
             " interference"

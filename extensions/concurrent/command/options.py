@@ -148,12 +148,12 @@ class ScenarioOptions:
 class SharingOptions:
     """How both sides share the machine."""
 
-    schedule: Annotated[ScheduleKind, typer.Option(help="Which side may run when.")] = (
+    schedule: Annotated[ScheduleKind, typer.Option(help="When training and inference may run.")] = (
         ScheduleKind.CONCURRENT
     )
     slice: Annotated[str, typer.Option("--slice", help="Period of --schedule sliced.")] = "100ms"
     share: Annotated[
-        float, typer.Option(help="With --schedule sliced: part of each period that training gets.")
+        float, typer.Option(help="With --schedule sliced: fraction of each period for training.")
     ] = 0.5
     threads: Annotated[
         int | None,

@@ -30,8 +30,8 @@ def charts(study: StudyRecord) -> tuple[Chart, ...]:
             "Latency by image",
             "Milliseconds from an image's intended arrival to the end of its batch, for the"
             f" images of the first {FIRST_S:g} seconds. From one image of a batch to the next, "
-            "latency falls by the time between their arrivals; the lowest latency is the time of"
-            " execution.",
+            "latency falls by the time between their arrivals; the lowest latency is the batch's"
+            " execution time.",
             lambda *_: _sawtooth(folder),
         ),
         Chart(

@@ -79,7 +79,7 @@ def capacities(plan: Plan, report: Report) -> dict[int, float]:
         found[batch] = _capacity(plan, batch)
         report(
             f"batch {batch}: {batch / found[batch] * 1e3:.1f} ms, up to {found[batch]:.0f} images/s"
-            " alone"
+            " without training"
         )
     return found
 
@@ -89,9 +89,10 @@ def refuse_slow_inference(plan: Plan, found: dict[int, float]) -> None:
     best = max(found, key=lambda batch: found[batch])
     if found[best] < plan.arrivals.rate_per_s:
         raise SuiteError(
-            f"Inference of {plan.infer.request.workload} serves at most {found[best]:.0f} images/s"
-            f" here (alone, batch {best}), fewer than the {plan.arrivals.rate_per_s:.15g} that"
-            f" arrive; use --rate {_rounded_down(RESERVE * found[best])} or a smaller model."
+            f"Even without training, inference of {plan.infer.request.workload} serves at most"
+            f" {found[best]:.0f} images/s here (with batches of {best}), fewer than the"
+            f" {plan.arrivals.rate_per_s:.15g} that arrive; use --rate"
+            f" {_rounded_down(RESERVE * found[best])} or a smaller model."
         )
 
 

@@ -55,8 +55,8 @@ class Sliced(Schedule):
     def __init__(self, period_ns: int, training_share: float) -> None:
         if not 0 < training_share < 1:
             raise SuiteError(
-                f"--share {training_share:g} leaves one side no time; give training a share of each"
-                " period above 0 and below 1, such as 0.5."
+                f"--share {training_share:g} leaves training or inference no time; use a"
+                " value above 0 and below 1, such as 0.5."
             )
         if period_ns < MS:
             raise SuiteError(

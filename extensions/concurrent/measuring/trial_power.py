@@ -16,8 +16,8 @@ def refuse_without_meter(option: str) -> None:
     """Raise SuiteError where nothing measures power, which ``option`` needs."""
     if not baseload_meters(open_meters()):
         raise SuiteError(
-            f"{option} needs a power meter and there is none here; `suite doctor` says how to"
-            f" connect one, or leave {option} out."
+            f"{option} needs a power meter, and there is none here. Connect one (`suite doctor`"
+            f" says how), or leave out {option}."
         )
 
 

@@ -205,7 +205,7 @@ def _refuse_contradictions(folder: Path, found: Recording) -> None:
     if len(early):
         raise FileError(
             folder / NOTICED,
-            f"line {early[0] + 2}: the image was noticed before its intended arrival,"
+            f"line {early[0] + 2}: the image was noticed before its intended arrival at"
             f" {intended[early[0]]} ns",
         )
     counts, ends = found.column("images"), np.cumsum(found.column("images"))

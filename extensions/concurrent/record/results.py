@@ -55,8 +55,8 @@ def read_results(output: Path) -> Results:
     sizes = batch_sizes(output)
     if not sizes:
         raise SuiteError(
-            f"{output} holds no measurement of training beside inference; make one with `suite"
-            " concurrent --train WORKLOAD --infer WORKLOAD`."
+            f"{output} holds no measurement of simultaneous training and inference; make one"
+            " with `suite concurrent --train WORKLOAD --infer WORKLOAD`."
         )
     trained = read_recording(training_alone(output))
     found, setting = [], None

@@ -92,7 +92,7 @@ def sizes_of(folder: Path) -> list[int]:
     sizes = batch_sizes(folder)
     if not sizes:
         raise SuiteError(
-            f"{folder} holds no measurement of training beside inference; make one with `suite"
-            " concurrent --train WORKLOAD --infer WORKLOAD`."
+            f"{folder} holds no measurement of simultaneous training and inference; make one"
+            " with `suite concurrent --train WORKLOAD --infer WORKLOAD`."
         )
     return sizes

@@ -32,8 +32,8 @@ def rows_of_matrix(folder: Path) -> list[Row]:
     if others:
         raise FileError(
             folder / MATRIX,
-            f"varies {', '.join(others)} as well as resources; give every setting that is not a"
-            " resource one value, because modes are predicted for one value only",
+            f"varies {', '.join(others)} as well as resources; use only one value of each"
+            " non-resource setting, because a prediction holds for one value only",
         )
     timed = _timed(matrix, folder)
     powers = [point.figures.mean_power_w for point in matrix.points]

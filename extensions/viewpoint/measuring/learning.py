@@ -65,8 +65,8 @@ def teach_and_learn(options: Options, report: Report) -> Results:
         write_task(options, teacher)
     processes = Processes(options, framework, environment)
     report(
-        f"the teacher judges {options.tracks} tracks; it is {teacher.request.model} after epoch"
-        f" {teacher.epoch} of the run {teacher.run_id}"
+        f"the teacher ({teacher.request.model} after epoch {teacher.epoch} of the run"
+        f" {teacher.run_id}) judges {options.tracks} tracks"
     )
     processes.teach()
     report(

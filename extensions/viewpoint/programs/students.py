@@ -28,9 +28,9 @@ def refuse_student(
         try:
             candidate.judge([frame])
         except Exception:  # noqa: BLE001 - every framework has its own class for shapes that do not fit
-            return "the student {} does not take the pictures of its teacher {}".format(
-                name, request.model
-            )
+            return (
+                "the student {} cannot process the pictures that its teacher {} was trained on"
+            ).format(name, request.model)
         return None
 
     found = flaw(student)

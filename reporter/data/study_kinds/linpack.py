@@ -37,7 +37,7 @@ def read(record: Path, place: str) -> StudyRecord:
         record=record,
         facts=(
             ("processor", one_line(study.cpu_model or "unknown")),
-            ("runs of each number of nodes", str(len(study.points[0].records))),
+            ("runs for each number of nodes", str(len(study.points[0].records))),
             *((f"problem on {part}", _problem(point.problem)) for part, point in parts),
         ),
         runs=(),

@@ -287,11 +287,11 @@ EMPTY = BringUp(
         (replace(EMPTY, files=(File("sys/a/../../../b", "x"),)), "outside"),
         (
             replace(EMPTY, files=(File("sys/a", "x"), File("sys/a/b", "x"))),
-            "two files with one path",
+            "two files with the same path",
         ),
         (
             replace(EMPTY, files=(File("sys/a/b", "x"), File("sys/a", "x"))),
-            "two files with one path",
+            "two files with the same path",
         ),
         (replace(EMPTY, files=(File("sys/a", "x" * 70_000),)), "more than 65536 characters"),
         (replace(EMPTY, programs=(Program("../sh -c id", "", 0),)), "not a plain command"),

@@ -16,7 +16,7 @@ MISTAKES = {
     f"{BESIDE} --nice -30": "--nice",
     f"{BESIDE} --output twice.txt": "twice.txt exists",
     f"{BESIDE} --infer-batch 0": "the smallest --infer-batch is 1",
-    f"{BESIDE} --schedule sliced --share 1": "--share 1 leaves one side no time",
+    f"{BESIDE} --schedule sliced --share 1": "--share 1 leaves training or inference no time",
     f"{BESIDE} --schedule sliced --slice 1h --duration 2s": "--slice 1h is longer than a",
     f"{BESIDE} --output /proc/records": "/proc/records cannot be made",
     f"{BESIDE} --threads 5000": "--threads 5000 is not possible on",

@@ -204,8 +204,8 @@ def test_a_rate_that_no_batch_serves_even_alone_is_refused_with_one_that_is_serv
     with pytest.raises(
         SuiteError,
         match=(
-            r"serves at most 80 images/s here \(alone, batch 16\), fewer than the 100 that arrive;"
-            r" use --rate 64 or"
+            r"serves at most 80 images/s here \(with batches of 16\), fewer than the 100 that"
+            r" arrive; use --rate 64 or"
         ),
     ):
         refuse_slow_inference(

@@ -16,6 +16,6 @@ def test_without_a_power_meter_the_option_is_refused(
         refuse_without_meter(option)
     assert (
         str(refused.value)
-        == f"{option} needs a power meter and there is none here; `suite doctor` says how to"
-        f" connect one, or leave {option} out."
+        == f"{option} needs a power meter, and there is none here. Connect one (`suite doctor`"
+        f" says how), or leave out {option}."
     )

@@ -165,8 +165,8 @@ def test_the_same_task_gives_the_same_records(
         (
             {"student": "odd"},
             (
-                "the student odd does not take the pictures of its teacher large; choose --student"
-                " small"
+                "the student odd cannot process the pictures that its teacher large was trained on;"
+                " choose --student small"
             ),
         ),
     ],

@@ -149,7 +149,7 @@ def test_without_a_reference_point_there_is_no_score_and_the_reason(
 
 def test_a_workload_without_a_target_is_a_characterisation_without_score_or_rank() -> None:
     found = scored([10.0] * 3, {**ENTRY, "workload": "mobilenetv3"})
-    reason = "the workload has no established target: its entries are a characterisation"
+    reason = "the workload has no established target: its entries are compared without a rank"
     assert (found.status, found.reason, found.time, found.missing[SCORE_S]) == (
         Status.CHARACTERISATION,
         reason,
