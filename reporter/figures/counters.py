@@ -162,8 +162,8 @@ def for_paper(frames: Frames, *figures: str) -> PaperFigure | Missing:
     if not panels:
         return Missing(f"no run has this counter: {why(frames, drawn)}")
     about = (
-        "All threads and processes from run_start to run_stop, evaluations included; counts are per"
-        " finished epoch."
+        "Counters of all threads and processes from run_start to run_stop, evaluations included;"
+        " counts are per finished epoch."
     )
     error_bars = "± one standard deviation over runs"
     return PaperFigure(tuple(panels), tuple(ids), about, error_bars, tuple(dict.fromkeys(notes)))
@@ -172,8 +172,8 @@ def for_paper(frames: Frames, *figures: str) -> PaperFigure | Missing:
 CHART = Chart(
     "counters",
     "CPU counters",
-    "All threads and processes from run_start to run_stop, evaluations included; counts are per"
-    " finished epoch. Means over runs, one scale per panel.",
+    "Counters of all threads and processes from run_start to run_stop, evaluations included; counts"
+    " are per finished epoch. Means over runs, one scale per panel.",
     describe,
     frozenset({"comparison", "study"}),
     position=150,

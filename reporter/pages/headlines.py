@@ -255,7 +255,7 @@ def _second(rows: list[DotRow]) -> DotRow:
 def _sure(first: DotRow, second: DotRow) -> str:
     found = second.verdicts.get(first.name, "")
     if not isinstance(found, Ratio):
-        return f"Whether the order is significant is unknown: {found}."
+        return f"It is unknown whether the order is significant: {found}."
     ends = f"{significant(found.low)} to {significant(found.high)}"
     confidence = load_scoring().pair_confidence
     return (

@@ -76,9 +76,9 @@ class Arrivals:
             self.lasting(share * self.duration_s)
         elif self.rate_per_s * share * self.duration_s < 1:
             raise SuiteError(
-                f"The shortest measurements take {share * self.duration_s:g} s, in which no image"
-                f" arrives at {self.rate_per_s:g} images/s; use --duration"
-                f" {_in_ms(1 / self.rate_per_s / share):g}s."
+                f"At {self.rate_per_s:g} images/s, no image arrives within"
+                f" {share * self.duration_s:g} s, the length of the shortest measurement; use"
+                f" --duration {_in_ms(1 / self.rate_per_s / share):g}s."
             )
 
     def lasting(self, duration_s: float) -> "Arrivals":

@@ -92,7 +92,10 @@ def test_a_trace_that_is_none_is_refused_with_its_line(
 def test_an_image_must_arrive_in_the_shortest_measurement_too(tmp_path: Path) -> None:
     with pytest.raises(
         SuiteError,
-        match=r"take 0.5 s, in which no image arrives at 0.5 images/s; use --duration 8s\.",
+        match=(
+            r"At 0.5 images/s, no image arrives within 0.5 s, the length of the shortest"
+            r" measurement; use --duration 8s\."
+        ),
     ):
         Arrivals(ArrivalKind.UNIFORM, 0.5, 2).refuse_short(0.25)
     with pytest.raises(SuiteError, match=r"use --duration 1\.334s\."):
