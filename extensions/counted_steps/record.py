@@ -149,6 +149,10 @@ def rates(record: CountedSteps) -> dict[str, dict[str, tuple[float, ...]]]:
     return found
 
 
+TOO_FEW = (
+    f"must have 1 to {MAX_PROCESSES} processes, a positive batch size and at least 1 training"
+    " sample"
+)
 TOO_MANY = (
     "has a negative count, more cache misses than accesses, or more mispredicted than executed"
     " branches,"
@@ -166,11 +170,7 @@ def read_counted_steps(directory: Path) -> CountedSteps:
         or record.batch_size < 1
         or record.train_samples < 1
     ):
-        raise FileError(
-            path,
-            f"must have 1 to {MAX_PROCESSES} processes, a positive batch size and at least 1"
-            " training sample",
-        )
+        raise FileError(path, TOO_FEW)
     for name, (fewer, more) in record.pairs.items():
         if not 0 < fewer.steps < more.steps:
             raise FileError(path, f"must have two processes of {name} with different step counts")
