@@ -237,7 +237,7 @@ def _range(domain: Domain) -> str:
             f" and {len(listed) - SHOWN_MHZ} more" if len(listed) > SHOWN_MHZ else ""
         )
     if domain.lowest_hz is None or domain.highest_hz is None:
-        return "the kernel does not list its frequencies"
+        return "the kernel does not list the frequencies"
     return f"{domain.lowest_hz // MHZ} to {domain.highest_hz // MHZ} MHz"
 
 

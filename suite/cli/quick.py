@@ -110,7 +110,7 @@ def quick(
                 looks.append(quick_look(request, epochs, _run))
             else:
                 print(
-                    f"{name}: first a few steps, to see for how many epochs there is time",
+                    f"{name}: training a few steps first, to see how many epochs fit",
                     file=sys.stderr,
                 )
                 looks.append(
@@ -310,7 +310,9 @@ def _measured_lines(found: QuickLook) -> Iterator[str]:
 
 def _projected(found: TimeProjection) -> str:
     steady = (
-        "" if found.is_steady else "; not steady: the last epoch's time differs from the second's"
+        ""
+        if found.is_steady
+        else "; not steady: the last epoch's time differs from the second epoch's"
     )
     return (
         f"projected: {_time(found.time_s, 1)} to the target, if it takes {found.epochs:.3g} epochs"

@@ -74,9 +74,9 @@ def _run(run: ReviewedRun) -> str:
     if audit is None:
         return f"{drawn}not replayed; {printable(run.reason or '')}"
     what = (
-        "first steps"
+        "replay of the first steps"
         if audit.state is None
-        else "first steps, and steps from the drawn epoch's state"
+        else "replay of the first steps and of steps from the drawn epoch's state"
     )
     return f"{drawn}{what}: {audit.verdict.value}" + (
         f"; {printable(run.reason)}" if run.reason else ""

@@ -128,8 +128,8 @@ class RunSettings:
         Option(
             metavar="EPOCHS",
             help=(
-                "Stop after this many epochs of the schedule, and keep the states: for a board "
-                "that needs days for the whole schedule."
+                "Stop after this many epochs of the schedule, and keep the training states: for a"
+                " board that needs days for the whole schedule."
             ),
         ),
     ] = None
@@ -138,7 +138,7 @@ class RunSettings:
         Option(
             metavar="RUN",
             help=(
-                "Continue an interrupted run from the last state that it kept (--keep-states), on"
+                "Continue an interrupted run from its last kept training state (--keep-states), on"
                 " the hosts given now."
             ),
         ),
@@ -148,8 +148,8 @@ class RunSettings:
         Option(
             metavar="NAME,…",
             help=(
-                "Meters to read (cpu,load), or to leave out (-jtop,-tegrastats); default: every one"
-                " (`suite doctor` lists them)."
+                "Meters to read, such as cpu,load, or to leave out, such as -jtop,-tegrastats"
+                " (default: read all; `suite doctor` lists them)."
             ),
         ),
     ] = None
@@ -159,8 +159,8 @@ class RunSettings:
         Option(
             metavar="SIZE",
             help=(
-                "Memory that the training process may use (2GB); activations that do not fit are"
-                " recomputed (docs/memory.md)."
+                "Memory that the training process may use, such as 2GB (default: no limit);"
+                " activations that do not fit are recomputed (docs/memory.md)."
             ),
         ),
     ] = None

@@ -77,7 +77,7 @@ class SweepSettings:
         int | None,
         Option(
             min=1,
-            help="Study linpack: order of the matrix on one node (default: as its memory allows).",
+            help="Study linpack: rows of the matrix on one node (default: as its memory allows).",
         ),
     ] = None
     allow_busy: Annotated[

@@ -145,8 +145,8 @@ RULES = (
         " has the same digest before training and after it.",
         "A run that trains more parameters than it says does another task. Weight decay, or an"
         " update of statistics, can change what should stay as it is.",
-        "train only the parameters that the request names; do not decay the others, or update"
-        " their statistics; run again",
+        "train only the parameters that the request names; apply no weight decay to the others and"
+        " do not update their statistics; run again",
         (OfBundle("part-trained", _part), OfBundle("frozen-unchanged", _unchanged)),
     ),
 )

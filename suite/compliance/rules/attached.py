@@ -179,8 +179,9 @@ def _same_readings(
     if len(channel) != len(t_ns) or read != {name, *of_clock}:
         yield Violation(
             READINGS,
-            f"{len(t_ns)} readings of {SOURCE} {name}, as in {KEPT}, plus the clock's error",
-            f"{len(channel)}, in channels {joined_names(sorted(read))}",
+            f"{len(t_ns)} readings of {SOURCE} {name}, as in {KEPT}, and only the channels"
+            f" {joined_names(sorted({name, *of_clock}))}",
+            f"{len(channel)} readings, and the channels {joined_names(sorted(read))}",
         )
     elif np.abs(channel.t_ns - t_ns).max() > 1000 or not np.allclose(
         channel.values, power_w, rtol=VALUE_TOLERANCE, atol=VALUE_TOLERANCE

@@ -123,7 +123,8 @@ def _rate(context: BundleContext) -> Violations:
         event, monotonic_s, wall_s = differing[0]
         yield Violation(
             "log.txt",
-            "wall clock and monotonic clock that run at the same rate, except for single steps",
+            "wall clock and monotonic clock that run at the same rate, except when the wall clock"
+            " is set",
             f"before {event.key}, {wall_s:.2f} s passed by the wall clock and {monotonic_s:.2f} s"
             f" by the monotonic clock; they differ in {len(differing)} of {len(intervals)}"
             " intervals",
@@ -201,9 +202,9 @@ RULES = (
     Rule(
         "wall-clock",
         "The wall clock is right. It agrees with the monotonic clock to a quarter of a second from"
-        " event to event, and with the wall clocks of other nodes to a minute. For all runs since"
-        " one boot of a machine, both clocks give the same order, and the wall clock gives the same"
-        " time for that boot. By the wall clock, a bundle is sealed after its run.",
+        " event to event, and with the wall clocks of other nodes to a minute. For all runs in"
+        " the same boot of a machine, both clocks give the same order, and their difference stays"
+        " the same. By the wall clock, a bundle is sealed after its run.",
         "On a board without a battery for its clock, the time of day may be set during a run."
         " Durations are not affected, but the readings of other instruments cannot be aligned with"
         " the run, and the run has a wrong date.",
@@ -219,11 +220,12 @@ RULES = (
     Rule(
         "clocks-agree",
         "For most intervals of the log, wall clock and monotonic clock agree to 50 ms plus a"
-        " thousandth of the interval. They drift apart by as much as the wall-clock meter read,"
-        " within a quarter of a second. Monotonic times are not negative.",
-        "Linux slews both clocks alike: only a step moves them apart, and a step falls into one"
-        " interval. If times were scaled, the clocks differ in all intervals. In a log that"
-        " someone wrote after the run, all times lie within a short moment, or before the boot.",
+        " thousandth of the interval. Their drift equals the one that the wall-clock meter read,"
+        " to within a quarter of a second. Monotonic times are not negative.",
+        "Linux slews both clocks alike: only setting the wall clock moves them apart, and that"
+        " falls into one interval. If times were scaled, the clocks differ in all intervals. In a"
+        " log that someone wrote after the run, all times lie within a short moment, or before the"
+        " boot.",
         "never edit times or readings; if a driver or a virtual machine disturbs the clock, fix it"
         " and run again",
         (

@@ -376,8 +376,8 @@ RULES = (
     Rule(
         "instructions-enough",
         "A run on a CPU executes at least the instructions that the model's arithmetic needs if"
-        " every instruction makes 256 multiplications. An epoch at less than half of another"
-        " epoch's processor clock takes longer to compute.",
+        " every instruction makes 256 multiplications. An epoch takes longer to compute if its"
+        " processor clock is less than half of another epoch's.",
         "Training needs three times the multiplications of a forward pass for every sample. The"
         " widest instruction makes 64 multiplications, and fast convolutions need only a quarter of"
         " the model's multiplications, so an instruction does the work of at most 256.",
@@ -390,10 +390,10 @@ RULES = (
     Rule(
         "memory-fits",
         "The implementation uses at least the memory of an interpreter (or of the model's weights,"
-        " if the implementation is not the suite's), and at most its number of processes times the"
-        " largest peak of a process. It has page faults if these are counted. It logs a peak for"
-        " each rank; the largest of these peaks is near the peak that the meter read. Used and"
-        " available memory have the same sum in every reading, within a hundredth.",
+        " if the implementation is not the suite's). It uses at most the largest peak of a process"
+        " times the number of its processes. Where page faults are counted, it has some. It logs a"
+        " peak for each rank; the largest of these peaks is near the peak that the meter read. Used"
+        " and available memory have the same sum in every reading, within a hundredth.",
         "The kernel records the peak of every process, and the implementation logs its own peak."
         " The meter computes the used memory from the total and the available memory at one"
         " moment.",
@@ -408,7 +408,7 @@ RULES = (
         "disk-fits",
         "A disk is busy while it moves bytes, is never busy for longer than the time that passed,"
         " and is read when data come into an emptied page cache.",
-        "The kernel counts the time with a request in flight, and the bytes of every request.",
+        "The kernel counts the time with a disk request in flight, and the bytes of every request.",
         READINGS_AS_READ,
         (OfBundle("disk-fits", _disk),),
     ),

@@ -402,7 +402,7 @@ RULES = (
         "log-clock",
         "All events of a rank come from one boot, and the rank's monotonic clock never goes back"
         " from one event to the next.",
-        "Every duration is measured with the monotonic clock.",
+        "Every duration is measured with the monotonic clock, which restarts at each boot.",
         TRAINING_LOOP,
         (OfBundle("log-clock", _first_clock), OfBundle("ranks-clock", _other_clocks)),
     ),
@@ -419,7 +419,7 @@ RULES = (
         "No part of a step takes a negative time, steps do not overlap, and each step lies between"
         " the start and the stop of its epoch. An epoch stops within ten milliseconds of the end"
         " of its last step, and the log states as many steps as the table has.",
-        "Log and step records are independent records of the same time.",
+        "Log and step records measure the same time independently, so they must agree.",
         TRAINING_LOOP,
         (OfBundle("steps-in-time", _step_times), OfBundle("epoch-ends", _epoch_ends)),
     ),

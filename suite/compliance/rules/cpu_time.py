@@ -183,8 +183,8 @@ def _ticks(context: BundleContext) -> Violations:
         if wrong > MAX_TICKED:
             yield Violation(
                 node.file,
-                "utilisation.total to be busy kernel ticks divided by all ticks, both whole numbers"
-                f" (at most {np.median(most):.0f} ticks fit between two readings)",
+                "utilisation.total to equal busy kernel ticks divided by all ticks, both whole"
+                f" numbers (at most {np.median(most):.0f} ticks fit between two readings)",
                 f"no such quotient in {wrong:.0%} of {len(are_shares)} readings",
             )
 
@@ -514,7 +514,7 @@ RULES = (
         f" time, and the hypervisor takes at most {MAX_STOLEN_SHARE:.0%}. While the idle power was"
         " measured before the run, at most a quarter of the processor was in use.",
         "Other programs take cores, caches and memory bandwidth from the training, so they change"
-        " its times and its energy. The power of a busy machine is not a baseload.",
+        " its times and its energy. The power of a busy machine is not its idle power.",
         "stop other programs (`suite doctor` names the busiest), and run again; if the hypervisor"
         " took the time, run outside a virtual machine or on a host with free cores",
         (

@@ -287,8 +287,8 @@ def _filled(context: BundleContext) -> Violations:
             READINGS,
             f"at least {MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB read from the disk in epoch"
             f" {epoch.get('epoch')}, or at least half of the data in memory",
-            f"{read_bytes / 2**20:.1f} MiB read, and {max(resident):.0%} of the data in memory,"
-            " although the readers map the files, so that what they read stays in memory",
+            f"{read_bytes / 2**20:.1f} MiB read, and {max(resident):.0%} of the data in memory;"
+            " the readers map the files, so what they read stays in memory",
         )
         return
 
@@ -298,8 +298,8 @@ RULES = (
         "data-as-defined",
         "A run's data set has the samples, classes and layout of its definition; generated data"
         " have the definition's classes and layout. An open run may use fewer samples of a data"
-        " set whose images are no longer all available. The data folder is not named after another"
-        " data set with the same layout, or after generated data.",
+        " set whose images are no longer all available. The data folder is not named after other"
+        " data: another data set with the same layout, or generated data.",
         "A run on half of a data set cannot be compared with others. File names and sizes prove"
         " nothing: those of MNIST and Fashion-MNIST are the same.",
         "train on the whole data set, or name the data set that was used (with --data, and in the"
@@ -312,7 +312,7 @@ RULES = (
         " of the published data set. The harness starts to compute them just before the log's"
         " first event, and the time from that start to init_start is long enough to read all the"
         " files.",
-        "The harness reads and digests the files right before it starts the implementation. A mere"
+        "The harness reads and hashes the files right before it starts the implementation. A mere"
         " statement that they were verified proves nothing, and digests from another moment do not"
         " show what was read.",
         "run `suite data verify`, then run again; do not edit data.json",

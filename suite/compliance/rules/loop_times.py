@@ -155,7 +155,7 @@ RULES = (
         " than evaluation batches.",
         "An evaluation needs a forward pass for every sample, a third of the work of training;"
         " the limit is a sixteenth of that. On an accelerator, small mini-batches waste time, so"
-        " an evaluation batch may take no longer than a smaller training batch.",
+        " an evaluation batch can be as fast as a smaller training batch.",
         "evaluate every sample with the whole model, and run again",
         (OfBundle("evaluation-time", _long_enough, needs_split=True),),
     ),

@@ -178,7 +178,7 @@ def _repeated(context: BundleContext) -> Violations:
             first, second = (int(steps.step[place]) for place in places)
             yield Violation(
                 STEPS,
-                f"no {BLOCK} losses in a row that occur twice",
+                f"no sequence of {BLOCK} consecutive losses that occurs a second time",
                 f"the losses of the steps {second} to {second + BLOCK - 1} of rank {rank} repeat "
                 f"those of the steps {first} to {first + BLOCK - 1}",
             )
@@ -308,8 +308,8 @@ RULES = (
     ),
     Rule(
         "losses-own",
-        "Every mini-batch has its own loss. Losses rise and fall from step to step, and no eight"
-        " losses in a row occur twice. The losses of an epoch, in any order, are not those of"
+        "Every mini-batch has its own loss. Losses rise and fall from step to step, and no sequence"
+        " of eight losses occurs twice. The losses of an epoch, in any order, are not those of"
         " another epoch times a constant. Two ranks have equal losses in at most a tenth of the"
         " steps.",
         "The mini-batches of an epoch share no sample, so their losses vary like independent"
@@ -326,12 +326,12 @@ RULES = (
     ),
     Rule(
         "accuracy-fits-loss",
-        "In a closed run, an evaluation has at least 0.05 errors per sample for each unit of the"
-        " mean loss in the last quarter of its epoch. A model whose loss is less than a quarter"
-        " of the loss of guessing is at least twice as accurate as guessing.",
+        "In a closed run, the error rate of an evaluation (1 - accuracy) is at least 0.05 times the"
+        " mean training loss over the last quarter of its epoch. A model whose loss is less than a"
+        " quarter of the loss of guessing is at least twice as accurate as guessing.",
         "A model with a mean cross-entropy of 0.3 on its training samples is wrong on about one in"
-        " ten other samples, not on one in a hundred. Real runs have 0.15 to 4.3 errors per sample"
-        " for each unit of loss. A trained model whose accuracy is that of guessing was not"
+        " ten other samples, not on one in a hundred. In real runs, the error rate is 0.15 to 4.3"
+        " times the loss. A trained model whose accuracy is that of guessing was not"
         " evaluated.",
         "run again; never edit losses or accuracies",
         (

@@ -142,7 +142,7 @@ def _check_machine(context: BundleContext) -> Violations:
         if without_linux is not None:
             yield Violation(
                 file,
-                "an operating system with a Linux kernel, on which the suite runs",
+                "an operating system with a Linux kernel, because the suite needs one",
                 f"{without_linux[0]!r} in operating_system",
             )
         size_bytes = system.get("memory_size_bytes")
@@ -387,8 +387,8 @@ def _scaled(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 node.file,
-                "readings of the cores' clocks, which a kernel with the governor"
-                f" {governor!r} offers",
+                "readings of the cores' clocks, which the kernel offers together with the governor"
+                f" ({governor!r})",
                 "no such readings by the cpu meter",
             )
 
@@ -497,8 +497,8 @@ RULES = (
         "system-described",
         "Every field of system.json has its type. Each field that is null has a note with the"
         " reason, and no other field has one. Instruction set, kernel, operating system,"
-        " processor, memory and Python are consistent with one Linux machine. If an interface"
-        " has a wireless interface's name, its link is not described as wired with a speed. The"
+        " processor, memory and Python are consistent with one Linux machine. The link of"
+        " an interface with a wireless name is not described as wired with a known speed. The"
         " libraries include NumPy and the framework's package, whose version is the"
         " framework_version in system.json.",
         "A value without a source describes nothing, and values typed by hand may describe several"
@@ -534,7 +534,7 @@ RULES = (
         "clocks-possible",
         "No core's clock, as read or as computed from counted cycles, exceeds the highest clock in"
         " the profile. With the governor powersave, an Arm core's mean clock is at most 90 % of"
-        " it. If the processor's governor is known, the cores' clocks were read.",
+        " that. If the processor's governor is known, the cores' clocks were read.",
         "An overclocked board, or one with more cores, is not the board that is sold. The kernel"
         " keeps a core's governor and its clock in one folder (cpufreq), so a program that can"
         " read the governor can read the clock.",

@@ -219,8 +219,8 @@ def _around(context: BundleContext) -> Violations:
                     node.file,
                     f"at least {MIN_SHARE_AROUND * idle.minimum:.2f} W right before or after the"
                     " run, which is half of the idle machine's lowest reading",
-                    f"{highest_w:.2f} W at most by {channel.source} {channel.name} in"
-                    f" {len(before) + len(after)} readings",
+                    f"at most {highest_w:.2f} W in {len(before) + len(after)} readings of"
+                    f" {channel.source} {channel.name}",
                 )
 
 
@@ -303,8 +303,8 @@ RULES = (
     Rule(
         "power-possible",
         "The mean power of a run is at least 0.1 W and at most what the board's supply can give. "
-        "At most a twentieth of a power meter's readings are outside the range that its power "
-        "total calls plausible. A meter of the whole board reads no less than a meter of a part "
+        "At most a twentieth of a power meter's readings are outside its plausible range "
+        "(plausible_w). A meter of the whole board reads no less than a meter of a part "
         "of it, apart from the errors that both meters state. A meter at the wall reads at most "
         "twice the board's power plus 5 W.",
         "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"
@@ -321,15 +321,15 @@ RULES = (
     Rule(
         "power-above-idle",
         "A machine that trains draws at least a hundredth more than its idle power. If other"
-        " programs kept more than a quarter of the processor busy before the run, the machine"
-        " draws at least three fifths of its power before the run, or proportionally less if the"
-        " run keeps the processor less busy than those programs did. In at least one reading right"
-        " before or after the run, a board draws at least half its lowest idle power.",
-        "The same meter measures the baseload right before the run, so readings that someone"
-        " scaled down fall below the baseload. If other programs kept the machine busy"
+        " programs kept more than a quarter of the processor busy before the run, the machine draws"
+        " during the run at least three fifths of what it drew before, or proportionally less if"
+        " the run keeps the processor less busy than those programs did. In at least one reading"
+        " right before or after the run, a board draws at least half its lowest idle power.",
+        "The same meter measures the idle power right before the run, so readings that someone"
+        " scaled down fall below it. If other programs kept the machine busy"
         " before the run, `foreign-load` reports it, and this rule allows for their load. The"
-        " power at the run's start and stop is interpolated from the readings around it, so"
-        " readings there that are too low lower the energy.",
+        " power at the run's start and stop is interpolated from nearby readings: if these"
+        " are too low, so is the energy.",
         "stop other programs before the run, so that the machine is idle while its idle power is"
         " measured, and check the sensor",
         (

@@ -74,7 +74,7 @@ def test_a_board_s_modes_cores_and_clocks() -> None:
     assert "15W: 2 cores, CPU_DENVER_0 1114 MHz, GPU 421 MHz, EMC not limited" in said
     assert "Cores (--cores): 3; always on line: 0" in said
     assert "CPU clock policy0 (--cpu-mhz): 100 200 " in said and " 4000 MHz and 2 more" in said
-    assert "policy4 (--cpu-mhz): the kernel does not list its frequencies" in said
+    assert "policy4 (--cpu-mhz): the kernel does not list the frequencies" in said
     assert "memory (EMC) clock emc (--emc-mhz): 204 to 3199 MHz" in said
     assert "Governors (--governor): ondemand, no\n" in said, "each once"
     assert "Turbo (--turbo on|off): there is a switch" in said

@@ -205,9 +205,9 @@ def test_a_review_says_what_was_done_with_each_run(capsys: pytest.CaptureFixture
     review._show("review.json", record)  # type: ignore[arg-type]
     assert capsys.readouterr().out.splitlines() == [
         f"vendor: {contradicts.value}, 61 s",
-        "  run-1: drawn epoch 3; first steps, and steps from the drawn epoch's state:"
-        f" {contradicts.value}; other losses",
-        f"  run-2: first steps: {agrees.value}",
+        "  run-1: drawn epoch 3; replay of the first steps and of steps from the drawn epoch's"
+        f" state: {contradicts.value}; other losses",
+        f"  run-2: replay of the first steps: {agrees.value}",
         "  run-3: drawn epoch 5; not replayed; no state was handed in",
         "  model a: equivalent",
         "  model b: not equivalent; loss",
