@@ -233,6 +233,6 @@ def _energy_sentence(energy: object) -> str:
     parts = energy.get("uncertainty") or {}
     instrument = ", ".join(energy.get("sensor", {}).get("instruments", []))
     return (
-        f"Energy of the run: {energy['value']:.6g} J ({instrument}); uncertainty from the"
-        f" clock and the run's ends: +- {parts.get('time', 0.0):.3g} J."
+        f"Energy of the run: {energy['value']:.6g} J ({instrument}); uncertainty due to the"
+        f" clock and the run's start and stop: +- {parts.get('time', 0.0):.3g} J."
     )

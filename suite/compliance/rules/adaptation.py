@@ -132,8 +132,8 @@ RULES = (
     ),
     Rule(
         "started-from",
-        "A run that starts from a checkpoint logs the digest of the parameters that it loaded. For"
-        " the workload's checkpoint, this digest equals the one in the workload's definition.",
+        "If a run starts from a checkpoint, it logs the digest of the parameters that it loaded."
+        " For the workload's checkpoint, this digest equals the one in the workload's definition.",
         "The digest is computed from the loaded model, so it reveals rounding, another file or a"
         " missing parameter.",
         "start from the unchanged checkpoint with the suite's training loop; never edit a log",
@@ -141,9 +141,9 @@ RULES = (
     ),
     Rule(
         "frozen-unchanged",
-        "A run that trains a part of the model logs which parameters it trains; everything else"
+        "If a run trains a part of the model, it logs which parameters it trains; everything else"
         " has the same digest before training and after it.",
-        "A run that trains more parameters than it says does another task. Weight decay, or an"
+        "If a run trains more parameters than it says, it does another task. Weight decay, or an"
         " update of statistics, can change what should stay as it is.",
         "train only the parameters that the request names; apply no weight decay to the others and"
         " do not update their statistics; run again",

@@ -410,7 +410,7 @@ RULES = (
         "steps-complete",
         "The step table has every mini-batch of every finished epoch once, in order, and with the"
         " share of each rank. Every sample occurs once per epoch.",
-        "An epoch covers all samples; a rank that trains on fewer makes the run faster.",
+        "An epoch covers all samples; a rank that trains on fewer samples makes the run faster.",
         TRAINING_LOOP,
         (OfBundle("steps-complete", _step_counts), OfBundle("ranks-complete", _ranks)),
     ),

@@ -283,7 +283,7 @@ def _check_own_cpu_time(context: BundleContext) -> Violations:
             yield Violation(
                 each.node.file,
                 f"at most {most:.2f} CPU seconds per second by the suite's processes:"
-                f" {each.used:.2f} by the implementation, {reading:.2f} by meters",
+                f" {each.used:.2f} by the implementation, {reading:.2f} by meters, and a tolerance",
                 f"{each.own:.2f}",
             )
 
@@ -485,8 +485,8 @@ RULES = (
         " one rank on a CPU uses at most one core for each thread and each worker, plus half a"
         " core.",
         "More threads or workers than requested are another configuration. One thread cannot use"
-        " two CPU seconds per second of wall time, so such a run states too short a wall time. A"
-        " rank that ran on another machine used power there, which is missing here.",
+        " two CPU seconds per second of wall time, so such a run states too short a wall time. If"
+        " a rank ran on another machine, the power that it used there is missing here.",
         "give the right number of threads (--threads), of processes that load data (--workers) and"
         " of ranks on each node (--ranks-per-node); then run again",
         (
@@ -499,7 +499,7 @@ RULES = (
         "While ranks compute on a CPU, each keeps at least half a core of its own node busy,"
         " unless the machine swaps. The implementation itself uses at least a quarter of a core"
         " for each of these ranks, unless the load meter shows that other programs had the cores.",
-        "A rank that computes keeps a core busy. It uses little CPU time only if other programs"
+        "A computing rank keeps a core busy. It uses little CPU time only if other programs"
         " need the cores, and even then it gets a part of them. If a node was idle while its ranks"
         " computed, its readings come from another run.",
         FIX,

@@ -167,7 +167,7 @@ RULES = (
         "ranks-in-step",
         "All ranks take equally long for the same steps. On every rank, the timed parts of the"
         " steps take the same share of an epoch as on rank 0, within a tenth of the epoch.",
-        "Ranks that sum their gradients in every step wait for one another.",
+        "If ranks sum their gradients in every step, they wait for one another.",
         TRAINING_LOOP,
         (OfBundle("ranks-in-step", _in_step),),
     ),

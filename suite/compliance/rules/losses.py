@@ -331,7 +331,7 @@ RULES = (
         " quarter of the loss of guessing is at least twice as accurate as guessing.",
         "A model with a mean cross-entropy of 0.3 on its training samples is wrong on about one in"
         " ten other samples, not on one in a hundred. In real runs, the error rate is 0.15 to 4.3"
-        " times the loss. A trained model whose accuracy is that of guessing was not"
+        " times the loss. A trained model with the accuracy of guessing was not"
         " evaluated.",
         "run again; never edit losses or accuracies",
         (

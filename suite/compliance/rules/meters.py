@@ -304,7 +304,7 @@ def _of_kernel(context: BundleContext) -> Violations:
     for node in context.nodes_recorded():
         records, offered = node.meter_records, dict.fromkeys(("load", "wall-clock"), IN_PROC)
         if context.request.cache_cleared is True:
-            offered["page-cache"] = f"which was read before the run (cache_cleared in {RUN})"
+            offered["page-cache"] = f"because it was emptied (cache_cleared in {RUN})"
         if node.system.get("storage_medium") not in NOT_ON_DISK:
             offered["disk"] = (
                 f"because the data are on a disk (storage_medium in {node.system_file})"

@@ -132,8 +132,8 @@ RULES = (
         "The offsets between the ranks' clocks are known to within a second, and the times of the"
         " ranks' steps agree with them. An offset changes by at most a thousandth of the time that"
         " passes. Between ranks of one machine, the offset is zero.",
-        "The offsets place the readings of the other nodes in time. No rank can end an update"
-        " before the ranks whose gradients it needs begin it.",
+        "The offsets place the readings of the other nodes in time. A rank can end an update"
+        " only after all ranks whose gradients it needs have begun that update.",
         TRAINING_LOOP,
         (OfBundle("clock-offsets", _offsets),),
     ),

@@ -320,7 +320,7 @@ RULES = (
     ),
     Rule(
         "power-above-idle",
-        "A machine that trains draws at least a hundredth more than its idle power. If other"
+        "While it trains, a machine draws at least a hundredth more than its idle power. If other"
         " programs kept more than a quarter of the processor busy before the run, the machine draws"
         " during the run at least three fifths of what it drew before, or proportionally less if"
         " the run keeps the processor less busy than those programs did. In at least one reading"
