@@ -180,7 +180,8 @@ def _check_repeated_readings(context: BundleContext) -> Violations:
         if places is not None:
             yield Violation(
                 node.file,
-                f"no {BLOCK} readings in a row of {channel.source} {channel.name} that occur twice",
+                f"no sequence of {BLOCK} consecutive readings of {channel.source} {channel.name}"
+                " that occurs a second time",
                 f"readings {places[1] + 1} to {places[1] + BLOCK} repeat readings {places[0] + 1}"
                 f" to {places[0] + BLOCK}",
             )
@@ -275,8 +276,8 @@ def _resolved(context: BundleContext) -> Violations:
                 if len(known) >= MIN_RESOLVED and step_w / 2 > error_w > 0:
                     yield Violation(
                         node.file,
-                        f"an analyser with steps of {2 * error_w:.3g} W or less (±"
-                        f" {total.rule.gain_error:.0%} of its mean power)",
+                        f"an analyser with steps of at most {2 * error_w:.3g} W, twice its error"
+                        f" ({total.rule.gain_error:.0%} of its mean power)",
                         f"{channel.source} {channel.name} in steps of {step_w:g} W",
                     )
 
@@ -354,7 +355,7 @@ def _idle_measured(context: BundleContext) -> Violations:
             yield Violation(
                 node.idle_file,
                 "readings of the idle machine's power by"
-                f" {' and '.join(total.source for total in totals)}, as during the run",
+                f" {' and '.join(total.source for total in totals)}, which measured the run",
                 "no reading",
             )
 
@@ -437,7 +438,7 @@ def _contradicted(context: BundleContext) -> Violations:
 def _left_out(context: BundleContext) -> Violations:
     for meter, reason in (context.run.meters_left_out or {}).items():
         yield Violation(
-            RUN, f"energies that include {meter}, because it was read", f"left out: {reason}"
+            RUN, f"energies that include {meter}, which was read", f"left out: {reason}"
         )
 
 
@@ -462,14 +463,14 @@ def _in_run(context: BundleContext, unit: str) -> Iterator[tuple[NodeContext, Ch
 RULES = (
     Rule(
         "power-rules-known",
-        "The power totals in a bundle are the rulebook's: all those of the meters that were read,"
-        " in the rulebook's order. Their channels have the units that the rulebook states. A"
-        " meter is called an analyser only if half a step of its readings is at most the error"
-        " that this tier promises, 2 % of the mean power.",
-        "A submitter who chose the channels of a total would choose the energy, and adding"
-        " milliwatts as watts would make the energy a thousand times larger. Results that were"
+        "A bundle has the rulebook's power totals for all meters that were read, in the rulebook's"
+        " order. Their channels have the units that the rulebook states. A meter is called an"
+        " analyser only if the steps of its readings are at most 2 % of the mean power, twice the"
+        " error that the rulebook allows analysers.",
+        "If submitters chose the channels of a total, they would choose the energy. Milliwatts"
+        " added as watts would make the energy a thousand times larger. Results that were"
         " measured by analysers are ranked together, and a plug that reads whole watts is too"
-        " coarse to be one.",
+        " coarse for an analyser.",
         "never edit power.json or readings; for a meter of your own, add its total to"
         " rules/power.toml by a pull request, and its tier to meters.toml",
         (
@@ -482,16 +483,16 @@ RULES = (
         "power-own",
         "Power readings vary and do not repeat. A power meter does not read the same value during"
         " the whole run, and if one of its rails has fine steps, the others vary, too. An energy"
-        " counter does not rise along a straight line. No sixteen readings in a row occur twice,"
-        " and no ten readings in a row of the idle machine occur again in the run. A meter with"
-        " fine steps reads its largest value in at most 3 % of its readings. If the suite reads a"
-        " meter, at most two fifths of the readings lie on a straight line with both neighbours;"
-        " more cause a warning.",
+        " counter does not rise along a straight line. No sequence of sixteen consecutive readings"
+        " occurs twice, and no ten consecutive readings of the idle machine occur again in the"
+        " run. A meter with fine steps reads its largest value in at most 3 % of its readings. At"
+        " most two fifths of a meter's readings are the mean of both neighbours (not checked for"
+        " plugs and other programs' tables); more cause a warning.",
         "Power follows every step and every evaluation, and its last digits are noise. A constant"
-        " power comes from a broken sensor, or was made up; a limit that is reached again and"
-        " again is the meter's range, or an edit. If readings of the run are handed in as those of"
-        " the idle machine, the training seems to add nothing. Readings on straight lines were"
-        " filled into gaps, or are few readings that were stretched over a long run.",
+        " power comes from a broken sensor, or was made up. If the largest value occurs again and"
+        " again, the meter's range ends there, or readings were edited. If readings of the run are"
+        " handed in as those of the idle machine, the training seems to add nothing. Means of both"
+        " neighbours come from filling gaps, or from stretching few readings over a long run.",
         "check the meter, choose a range that the board does not exceed, and run again; never edit"
         " readings",
         (
@@ -506,7 +507,7 @@ RULES = (
         "power-agrees",
         "A meter's power is at most the product of its voltage and its current, and equals this"
         " product for direct current. Over time, the power adds up to the rise of the meter's own"
-        " energy counter, within a twentieth plus the counter's step.",
+        " energy counter, within 5 % plus one step of the counter.",
         "The meter sends voltage, current, power and energy in one reply, and computes the energy"
         " from its own power: a power that was scaled contradicts the other values.",
         READINGS_AS_READ,
@@ -537,7 +538,7 @@ RULES = (
         " the difference of two measurements by one meter. Readings from a chosen moment or"
         " another day are not a baseload.",
         "use one meter for the idle machine and the whole run, and run again without --baseload or"
-        " with a larger value of it",
+        " with a larger value for it",
         (
             OfBundle("baseload-measured", _idle_measured, severity=Severity.WARNING),
             OfBundle("baseload-meter", _idle_meter),

@@ -192,11 +192,11 @@ def _admitted(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "ranks-agree",
-        "Every rank's log is complete and has events of that rank only. After every epoch and at"
-        " its end, the log contains the chain values of all ranks' logs, or their digest. Epochs,"
-        " steps, evaluations, accuracies and status equal those in rank 0's log.",
-        "If one node's log is edited, it contradicts the other nodes' logs: all ranks have the same"
-        " weights, and receive the same number of correct samples.",
+        "Every rank's log is complete and has events of that rank only. After every epoch and"
+        " before its last line, the log contains the chain values of all ranks' logs, or their"
+        " digest. Epochs, steps, evaluations, accuracies and status equal those in rank 0's log.",
+        "An edited log contradicts the chain values that the other nodes' logs contain. All ranks"
+        " receive the same number of correct samples, so they log the same accuracies.",
         COPY_AGAIN,
         (OfBundle("ranks-agree", _agree), OfBundle("ranks-results", _results)),
     ),

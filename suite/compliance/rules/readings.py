@@ -178,7 +178,7 @@ def _apart(context: BundleContext) -> Violations:
             if same is not None:
                 observed = f"the same {same} intervals between readings (within {ROUNDING_NS} ns)"
                 yield Violation(
-                    name, f"readings at moments that differ from those in {file}", observed
+                    name, f"intervals between readings that differ from those in {file}", observed
                 )
 
 
@@ -390,7 +390,7 @@ RULES = (
         " have as many as the recorder wrote. Only available meters have readings. A meter has at"
         " most one reading or failure per period.",
         "The counts reveal readings that were left out or inserted. The recorder opens only"
-        " available meters, and a failed call gives no reading.",
+        " available meters, and calls each once per period; a call gives a reading or fails.",
         READINGS_AS_READ,
         (
             OfBundle("readings-counted", _check_reading_counts),
@@ -402,9 +402,9 @@ RULES = (
         "counters-never-fall",
         "Counters of the processor, the disk and the network never fall. The peak memory of a run"
         " with a single process falls by at most a twentieth.",
-        "Counters start when the run begins or the machine boots, and only rise; the kernel keeps"
-        " the largest resident set since the process began. Readings of a counter that falls were"
-        " edited, or are from two boots.",
+        "Counters start when the run begins or the machine boots, and only rise; so does the peak"
+        " memory of a process. If readings of a counter fall, they were edited, or are from two"
+        " boots.",
         READINGS_AS_READ,
         (
             OfBundle("counters-never-fall", _rising),
@@ -415,8 +415,8 @@ RULES = (
         "readings-possible",
         "Every reading is within the range of its unit, and a channel has one unit. Counts are"
         " whole numbers, and temperatures are between -60 and 150 degrees Celsius.",
-        "No machine has a load of 140 %, the kernel counts events one by one, and no chip survives"
-        " temperatures outside -60 to 150 degrees Celsius.",
+        "No machine has a load of 140 %, and no chip survives temperatures outside -60 to 150"
+        " degrees Celsius. The kernel counts whole events.",
         READINGS_AS_READ,
         (
             OfBundle("readings-possible", _check_reading_values),

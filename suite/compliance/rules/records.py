@@ -121,9 +121,9 @@ OF_ALL = (
     Rule(
         "record-recomputes",
         "Every figure in a folder's record equals the value recomputed from the folder's runs and"
-        " raw records, with a relative error of at most 1e-9. Such figures are means, verdicts of a"
-        " replication on the original runs, latencies measured from the intended arrivals, labels"
-        " and accuracies. `record-sealed` lists the kinds of records.",
+        " raw records, with a relative error of at most 1e-9. Such figures are means, labels,"
+        " accuracies, latencies (measured from the intended arrivals) and a replication's verdicts"
+        " on the original runs. `record-sealed` lists the kinds of records.",
         "Every number can be traced to its raw records, so that anybody can recompute it.",
         "make the record again; records are never edited",
         (

@@ -201,7 +201,7 @@ RULES = (
     Rule(
         "closed-tuning",
         "In a closed run, batch size and learning rate are within the workload's ranges. If no"
-        " target is established for the workload, the batch size is the workload's own.",
+        " target is established for the workload, the batch size is the workload's default.",
         "Devices differ in the batch size they can hold; the ranges allow for that and keep"
         " convergence comparable. Where no target is established, nothing shows how many more"
         " epochs a larger mini-batch needs.",
@@ -245,7 +245,7 @@ RULES = (
         f" {MIN_SAMPLES_PER_RANK} samples of every mini-batch. Synchronised batch normalisation"
         " needs several ranks, a model with batch normalisation, and the suite's all-reduce.",
         "With statistics over fewer samples the model converges worse, and the reference points do"
-        " not apply to it. A framework's own all-reduce weights ranks differently from the"
+        " not apply to it. A framework's own all-reduce gives the ranks other weights than the"
         " suite's.",
         f"leave --normalisation out, or use larger mini-batches or fewer ranks{OPEN_INSTEAD}",
         (

@@ -134,8 +134,8 @@ def _filled(context: BundleContext) -> Violations:
         worst, (share, parts_s, whole_s) = min(shares.items(), key=lambda item: item[1])
         yield Violation(
             STEPS,
-            f"fetch, copy, compute and communication to take at least {MIN_FILLED_SHARE:.0%} of"
-            " every epoch",
+            "fetch, copy, compute and communication together to take at least"
+            f" {MIN_FILLED_SHARE:.0%} of every epoch",
             f"less in the epochs {numbers_text(shares)} of {len(stops)}, least in epoch {worst}:"
             f" {seconds_text(parts_s)} of {seconds_text(whole_s)} ({share:.0%})",
         )
@@ -178,7 +178,7 @@ RULES = (
     ),
     Rule(
         "epoch-filled",
-        "Fetch, copy, compute and communication take at least nine tenths of an epoch.",
+        "Fetch, copy, compute and communication together take at least nine tenths of an epoch.",
         "If more time remains, it is unexplained overhead, or somebody lowered the times of these"
         " parts.",
         "find out what took the remaining time (other programs, swapping, logging)",

@@ -158,9 +158,9 @@ RULES = (
         " the runs began. The record belongs to this submission. It agrees with the runs' records"
         " and uses the rulebook's tolerances. Its replays and probes do not contradict the runs"
         " or the model.",
-        "Anybody can compute the first losses by training ten steps. A replay proves more if"
-        " nobody could foresee, when the runs were handed in, which epoch would be replayed, and"
-        " if the reviewer signs the result. The leaderboard says who audited a run only if"
+        "Anybody can compute the first losses by training ten steps, so replaying them proves"
+        " little. A replay proves more if the reviewer signs it, and if nobody could foresee its"
+        " epoch when the runs were handed in. The leaderboard says who audited a run only if"
         " readers can verify the signature.",
         "let the reviewer run `suite review` again, and commit the record and its signature",
         (

@@ -139,8 +139,8 @@ def _meters(context: BundleContext, choice: str | None) -> Violations:
         stated = {name for name, reason in reasons.items() if reason == LEFT_OUT}
         if chosen != stated and node.meters:
             expected = (
-                f"the meters that the command leaves out (--meters {choice}):"
-                f" {joined_names(sorted(chosen)) or 'none'}"
+                "meters recorded as left out, as the command says (--meters"
+                f" {choice or 'not given'}): {joined_names(sorted(chosen)) or 'none'}"
             )
             yield Violation(node.meters_file, expected, joined_names(sorted(stated)) or "none")
 
@@ -368,8 +368,8 @@ RULES = (
         "The recorded command starts a run, with options that `suite run` has. Every option has"
         " the same value as in the request; where --prefetch, --workers, --steps, --precision,"
         " --normalisation, --wire, --accumulate or --timing is not given, the request has the"
-        " suite's default. The meters that the command leaves out are exactly those whose records"
-        " say so.",
+        " suite's default. Exactly the meters that the command leaves out are recorded as left"
+        " out.",
         "The harness makes the request from the command. If one of them is changed afterwards, "
         "they contradict each other.",
         KEEP,

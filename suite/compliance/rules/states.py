@@ -89,9 +89,9 @@ def _shared_digests(log: Log, rank: int, has_statistics: bool) -> Violations:
             )
         statistics = event.value["statistic"]
         if (statistics == NOTHING) == has_statistics:
-            name = f"{NOTHING[:16]}…, the SHA-256 of no bytes"
+            name = f"{NOTHING[:16]}… (SHA-256 of an empty input)"
             expected = (
-                f"a statistic digest other than {name}"
+                f"a statistic digest other than {name}, because the model has statistics"
                 if has_statistics
                 else (
                     f"the statistic digest {name}, because the model has no normalisation"
@@ -121,7 +121,7 @@ RULES = (
         "Every rank of a closed run logs digests of parameters, velocities and statistics after"
         " every epoch. If digests are logged, all ranks log the same ones. The digests of"
         " parameters and of velocities are new after every epoch, and differ from each other. The"
-        " statistic digest is the SHA-256 of no bytes if, and only if, the model has no"
+        " statistic digest is the SHA-256 of an empty input if, and only if, the model has no"
         " statistics.",
         "The digests fix every epoch's training state before anybody knows which epoch an audit"
         " will ask for.",

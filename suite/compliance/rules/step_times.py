@@ -242,8 +242,8 @@ RULES = (
     Rule(
         "step-times-scatter",
         "At most 10 + 20 n steps of a rank have the same step time (to the nanosecond), where n"
-        " is the number expected by chance. This number is computed from the spread of the rank's"
-        " step times, and from how many other step times lie within two microseconds of the"
+        " is the number expected by chance. This number is computed twice: from the spread of the"
+        " rank's step times, and from how many other step times lie within two microseconds of the"
         " repeated one; the larger result is used. If the suite's own loop timed the run, every"
         " part of a step is a whole number of nanoseconds, ± 0.001 ns.",
         "Interrupts, caches and clocks make every step's time different; if somebody averages,"
@@ -259,10 +259,10 @@ RULES = (
     Rule(
         "step-times-own",
         "Every epoch and rank has its own step times. No two epochs of a rank have step times"
-        " that rise and fall together. Two epochs, of one rank or of two, share the same compute"
-        " and fetch time in fewer than 20 steps, or in at most a tenth of the shorter epoch's"
-        " steps. Two halves of epochs have at most 30 + 6 n pairs of equal compute times (to the"
-        " nanosecond), where n is the number that repetitions within the halves predict.",
+        " that rise and fall together. Two epochs, of any ranks, share the compute and fetch time"
+        " (to the nanosecond) of at most 19 steps, or of a tenth of the shorter epoch's steps if"
+        " that is more. Two half epochs of a rank have at most 30 + 6 n pairs of equal compute"
+        " times, where n is the number expected from repetitions within each half.",
         "Disturbances of steps come by chance. So the changes from step to step in one epoch do not"
         " correlate with those in another (real runs: at most 0.24; limit: 0.9; a drift within"
         " every epoch does not matter), and no epoch repeats the times of another to the"

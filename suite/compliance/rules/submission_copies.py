@@ -187,7 +187,7 @@ def _overlaps(context: SubmissionContext) -> Violations:
                 if shared_ns > 0:
                     yield Violation(
                         run.name,
-                        "a machine that makes one run at a time",
+                        "one run at a time on a machine",
                         f"{what} and {other.full_name} overlap by {shared_ns * SECONDS_PER_NS:.1f}"
                         f" s (boot id {run.boot[:40]})",
                     )
@@ -221,10 +221,10 @@ RULES = (
         " together. Two runs that begin with the same losses are a warning.",
         "A copied run makes an entry's spread look smaller. Disturbances slow different steps in"
         " every run, and with another seed every mini-batch has other samples. So step times and"
-        " losses of two runs vary independently, but those of a copy vary together, even if noise"
-        " is added. The noise of power and memory readings never repeats in another run. Equal"
-        " machines compute equal losses from equal seeds, but a copy with edited times has equal"
-        " losses, too, so a reviewer decides about equal losses.",
+        " losses of two runs vary independently, but a copy's vary with the original's, even if"
+        " noise is added. The noise of power and memory readings never repeats in another run."
+        " Equal losses may come from equal machines and seeds, or from a copy with edited times, so"
+        " a reviewer decides about them.",
         "submit each run once, with its own files as they were recorded; if this run is the"
         " original, show the reviewer a witness's receipt for it, or the commit that first"
         " contained it",
@@ -236,8 +236,8 @@ RULES = (
     ),
     Rule(
         "submission-seed-losses",
-        "No run shares its first losses, ten losses in a row anywhere, or a training state (a"
-        " digest of parameters or velocities) with a run of another seed.",
+        "Runs with different seeds do not share their first losses, two sequences of ten"
+        " consecutive losses, or a training state (a digest of parameters or velocities).",
         "The seed decides the initial weights and the order of samples: runs with different seeds"
         " have different losses, and different training states after every epoch.",
         "repeat this run with the seed that its run.json records",

@@ -77,7 +77,7 @@ def _layout(context: SubmissionContext) -> Violations:
         expected = f"the folder {declared.round}/{declared.organization}"
         yield Violation(
             NAME,
-            f"{expected} or, for one system of several, {declared.organization}.SYSTEM",
+            f"{expected}, or {declared.organization}.SYSTEM if several systems are submitted",
             f"{folder.parent.name}/{folder.name}",
         )
 
@@ -218,7 +218,7 @@ RULES = (
     Rule(
         "submission-text",
         "Free text of a declaration begins with none of the characters = + - @ and has no control"
-        " characters. Addresses of code are addresses of repositories, and commits are"
+        f" characters. Addresses of code begin with {' or '.join(ADDRESSES)}, and commits are"
         " hexadecimal.",
         "The text is published in tables, and a spreadsheet would evaluate text that begins like"
         " a formula. An entry is called available only if readers can fetch its code; for that,"
@@ -245,8 +245,8 @@ RULES = (
         f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is an"
         " SSH signature of this list, made with one of the organization's keys in"
         f" submissions/{allowed_signers().name}.",
-        "If files could be added after the signing, the signature would vouch for files that its"
-        " owner never saw. Readers can tell who signed only if the key is known.",
+        "If files could be added after the signing, the signature would vouch for files that the"
+        " signer never saw. Readers can tell who signed only if the key is known.",
         "package the runs again with `suite package --sign KEY`, and change nothing afterwards",
         (
             OfSubmission("submission-signature", _fits),

@@ -456,9 +456,9 @@ RULES = (
         " steps hardly show a missing weight decay or a halved rate. An implementation could"
         " train on all of a small mini-batch but on only part of a large one, so small ones prove"
         " too little.",
-        "make the verdict with `suite verify-model`, and package it with --probe; for this, the"
-        " implementation must write its training states (docs/implementing.md#training-states);"
-        " otherwise submit to the open division",
+        "make the verdict with `suite verify-model` (the implementation must write its training"
+        " states: docs/implementing.md#training-states), and package it with --probe; or submit to"
+        " the open division",
         (
             OfSubmission("submission-equivalence", _equivalence, CLOSED),
             OfSubmission("submission-timed-states", _states, CLOSED),
@@ -484,9 +484,9 @@ RULES = (
     Rule(
         "submission-implementation",
         "Runs, verdict and declaration have the same SHA-256 of an implementation's files, and"
-        " the runs record the title, language and command that these files give. A closed run"
-        " under the name of one of the suite's own implementations was made by the suite's own"
-        " files: the current ones, or those that the round lists.",
+        " the runs record the title, language and command that these files give. If a closed run"
+        " names one of the suite's own implementations, it was made by the suite's own files: the"
+        " current ones, or those that the round lists.",
         "A verdict on other code proves nothing about the code that ran, and any verdict covers"
         " only a model and some steps, not every line. Changed files are a separate implementation,"
         " and are handed in with the runs.",

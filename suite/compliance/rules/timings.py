@@ -53,7 +53,7 @@ RULES = (
         "A run in asynchronous timing has one rank, no memory budget, and an accelerator on which"
         " its implementation supports this timing. Its step records have fetch times, but no times"
         " of copies, computing or communication.",
-        "A CPU computes while the loop waits, and ranks that exchange gradients wait in every step."
+        "On a CPU, or with several ranks or a memory budget, the loop has to wait in every step."
         " A loop that does not wait knows when a step was submitted, not when it was computed.",
         "leave --timing out",
         (

@@ -157,7 +157,7 @@ RULES = (
         f" epoch {', '.join(OF_RANKS_EVERY_EPOCH)}.",
         "An open run may train anything, and a reader must see what it trained. Rules compare "
         "these events with the request and the readings, and cannot do so if an event is missing.",
-        "let the implementation log what it trains, between init_start and init_stop"
+        "let the implementation log, between init_start and init_stop, what it trains"
         " (docs/contract.md)",
         (
             OfBundle("open-declares", _open, OPEN),

@@ -93,16 +93,17 @@ def _lengths(log: Log, name: str) -> Violations:
     """Check number and length of the intervals, and what they take together."""
 
     limits, intervals = load_uncounted_limits(), uncounted_intervals(log)
-    stops = [event.line for event in log.all("epoch_stop")]
+    stops = log.all("epoch_stop")
     for reason in limits.reasons:
         chosen = [interval for interval in intervals if interval.reason == reason.name]
-        per_epoch = Counter(sum(line < interval.line for line in stops) for interval in chosen)
-        for epoch, count in per_epoch.items():
+        passed = Counter(sum(stop.line < interval.line for stop in stops) for interval in chosen)
+        for number, count in passed.items():
             if count > reason.max_per_epoch:
+                since = f"epoch {stops[number - 1].epoch}" if number else "run_start"
                 yield Violation(
                     name,
                     f"at most {counted(reason.max_per_epoch, 'uncounted interval')} for the reason"
-                    f" {reason.name} after epoch {epoch}",
+                    f" {reason.name} after {since} and before the end of the next epoch",
                     f"{count}",
                 )
         for interval in chosen:
@@ -173,7 +174,7 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
             name,
             f"uncounted intervals of at most {longest_s:.3g} s in the median and at most"
             f" {count * longest_s + LONGEST_DELAY_S:.3g} s in all, because the run keeps no"
-            f" states, and digesting {parameters} parameters takes no longer",
+            f" states, and hashing {parameters} parameters takes no longer",
             f"{median_s:.3g} s in the median of {counted(count, 'interval')}, {taken_s:.3g} s in"
             " all",
         )
@@ -185,8 +186,8 @@ RULES = (
         "Intervals of uncounted time lie between epochs and evaluations, have a known reason, and"
         " are limited in number, length and sum (rules/uncounted.toml). In a closed run, all"
         " intervals together last at most 2 s plus 10 % of the run time. The suite's own training"
-        " loop uses only the reason `state`; if the state is not kept, an interval lasts no"
-        " longer than it takes to digest the state.",
+        " loop uses only the reason `state` (hashing and saving the training state). Without"
+        " --keep-states, an interval lasts no longer than hashing the state takes.",
         "Keeping a training state provides evidence, is not training, and takes milliseconds;"
         " without limits, training, cooling or reading ahead could be moved into this time.",
         FIX,
