@@ -185,9 +185,9 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
     different = compare_list(listed, found, names)
     wrong = (*different.missing, *different.changed)
     return (
-        f"{directory}: of {len(names)} images {len(different.missing)} are missing and"
+        f"{directory}: {len(different.missing)} of the {len(names)} images are missing, and"
         f" {len(different.changed)} differ from the published ones, as thumbnails or re-encoded"
-        f" images do; the first of these images is {wrong[0]}"
+        f" images do; the first one missing or different is {wrong[0]}"
         if wrong
         else None
     )
@@ -265,7 +265,7 @@ def _imagefolder(
     if empty or len(training) < 2:
         raise SuiteError(
             f"{directory} needs at least two classes, each with images"
-            f" ({', '.join(IMAGE_SUFFIXES)}); empty: {sorted(set(empty))[:5]}"
+            f" ({', '.join(IMAGE_SUFFIXES)}); classes without images: {sorted(set(empty))[:5]}"
         )
     for split in splits:
         check_images([file for files in split.values() for file in files])

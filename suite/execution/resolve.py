@@ -393,7 +393,7 @@ def _contradictions(options: RunOptions) -> Iterator[tuple[bool, str]]:
     yield (
         accumulates and in_budget,
         (
-            "A schedule of recomputation updates each weight immediately; leave --memory-budget or "
-            "--accumulate out."
+            "Recomputation updates each weight immediately and cannot accumulate gradients; leave "
+            "--memory-budget or --accumulate out."
         ),
     )

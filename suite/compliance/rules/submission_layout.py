@@ -232,7 +232,7 @@ RULES = (
         f" the memory may differ by {MEMORY_TOLERANCE:.0%}. The runs of an entry were made with the"
         " same versions of Python, framework and libraries.",
         "A result belongs to one system, and another version may compute at another speed. The"
-        " firmware reserves some KiB of memory more or less at each start.",
+        " memory that the firmware reserves differs by some KiB from start to start.",
         "submit each system separately, and make all runs of an entry in one environment (`suite"
         " env create`)",
         (

@@ -36,7 +36,7 @@ GOLDEN: tuple[tuple[str, Edit, str], ...] = (
         "epoch-filled",
         scale_column("compute_s", 0.5),
         (
-            "fetch, copy, compute and communication to take at least 90% of every epoch | "
+            "fetch, copy, compute and communication together to take at least 90% of every epoch | "
             "less in the epochs 1 to 3 of 3, least in epoch 3: 5.155 s of 9.375 s (55%)"
         ),
     ),

@@ -37,7 +37,7 @@ def test_folders_of_classes_are_counted_by_their_pictures(tmp_path: Path) -> Non
     assert inspect_data_set(definition, tmp_path, True) == DataSetContents(2, 3, 4, False)
     for names, words in (
         ("val/a/1.jpg", r"classes of training and evaluation differ: \['b'\]"),
-        ("val/b/notes.txt", r"empty: \['b'\]"),
+        ("val/b/notes.txt", r"classes without images: \['b'\]"),
     ):
         pictures(tmp_path, names)
         with pytest.raises(SuiteError, match=words):

@@ -190,7 +190,7 @@ def test_other_pixels_are_named_and_refused(
     Image.new("RGB", (80, 60)).save(path)
     contents = inspect_data_set(definition, prepared.directory, True)
     assert not contents.verified
-    assert f"the first of these images is images/{path.name}" in str(contents.different)
+    assert f"the first one missing or different is images/{path.name}" in str(contents.different)
     record = digest_data(NAME, prepared.directory)
     assert definition.pictures is not None and not proves_pictures(definition.pictures, record)
     with pytest.raises(SuiteError, match=f"1 differ .*{path.name}. Get or make the images again"):
