@@ -155,7 +155,7 @@ def _rounded(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 node.file,
-                "times of readings in nanoseconds, as a clock gives them",
+                "times of readings that are not all rounded to 0.1 ms",
                 f"all {len(node.channels)} readings at whole tenths of a millisecond",
             )
 

@@ -24,7 +24,7 @@ def _seed(context: BundleContext) -> Violations:
     if used is None:
         yield Violation(
             RUN,
-            "a nonce as `suite run --nonce` records it: nonce, round, run_number and three digests",
+            "nonce, round, run_number and three digests, as `suite run --nonce` records them",
             f"{dict(context.run.nonce)!r}",
         )
         return
@@ -47,7 +47,7 @@ def _digests(context: BundleContext, used: NonceUse) -> Violations:
         if getattr(used, name) != expected:
             yield Violation(
                 RUN,
-                f"nonce.{name} = {expected}, as computed from the record",
+                f"nonce.{name} = {expected}, as computed from {RUN}",
                 getattr(used, name)[:64],
             )
 

@@ -188,8 +188,8 @@ RULES = (
         " intervals together last at most 2 s plus 10 % of the run time. The suite's own training"
         " loop uses only the reason `state` (hashing and saving the training state). Without"
         " --keep-states, an interval lasts no longer than hashing the state takes.",
-        "Keeping a training state provides evidence, is not training, and takes milliseconds;"
-        " without limits, training, cooling or reading ahead could be moved into this time.",
+        "Keeping a training state provides evidence, is not training, and takes milliseconds."
+        " Without limits, a run could train, cool down or read ahead in this time.",
         FIX,
         (
             OfBundle("uncounted-bounded", _bounded),
