@@ -211,8 +211,8 @@ class _Spread:
             raise SuiteError("\n".join(f"{job.run.label} {why}" for job, why in self.given_up))
         if self.left:
             raise SuiteError(
-                f"All boards were lost, with {counted(self.left, 'run')} still to make; rerun the"
-                " same command to continue."
+                f"All boards were lost, with {counted(self.left, 'run')} still to make: repair the"
+                " boards, then rerun the same command."
             )
         return missing
 

@@ -252,7 +252,7 @@ def _with_hpl(
     _refuse_busy(ran.load, request.allow_busy, directory)
     if not output.is_file():
         raise SuiteError(
-            f"hpcc wrote no result; its output is in {directory / layout.OUTPUT}. The folder must"
+            f"hpcc wrote no result; its output is in {directory / layout.OUTPUT}. {directory} must"
             " exist on the first host, too."
         )
     printed = output.read_text(encoding="utf-8", errors="replace")

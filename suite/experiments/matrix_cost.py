@@ -55,7 +55,7 @@ def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEs
             len(requests),
             None,
             None,
-            "for some of them, neither the output folder nor the folders next to it have a"
+            "for some of these runs, neither the output folder nor a folder next to it has a"
             " finished run with the same workload, data, framework, batch size, accelerator and"
             " precision",
         )
@@ -66,8 +66,8 @@ def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEs
         len(requests),
         sum(time_s for time_s, _ in known),
         energy_j,
-        f"from the steps and evaluations of {counted(len(paces), 'finished run')}; pauses for"
-        " cooling not included",
+        f"estimated from the steps and evaluations of {counted(len(paces), 'finished run')},"
+        " without pauses for cooling",
     )
 
 

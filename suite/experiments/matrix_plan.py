@@ -340,7 +340,7 @@ def _point_plan(
     if too_long is not None:
         raise SuiteError(
             f"{too_long.name}: a value has {len(too_long.value)} characters, more than"
-            f" {MAX_LENGTH}; choose a shorter path."
+            f" {MAX_LENGTH}; choose a shorter value."
         )
     return MatrixPointPlan(f"{words}-{digest}", settings)
 

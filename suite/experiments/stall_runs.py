@@ -46,8 +46,8 @@ def variants(request: RunRequest, directory: Path, epochs: int) -> dict[BatchSou
     """
     if request.training.steps is not None:
         raise SuiteError(
-            "--stall-analysis compares whole epochs; leave --steps out. To get a spread, use at"
-            " least --epochs 3."
+            "--stall-analysis compares whole epochs; leave --steps out. For the spread between"
+            " epochs, use at least --epochs 3."
         )
     if request.nonce is not None:
         raise SuiteError(
@@ -57,7 +57,7 @@ def variants(request: RunRequest, directory: Path, epochs: int) -> dict[BatchSou
     if epochs < MIN_EPOCHS:
         raise SuiteError(
             "--stall-analysis leaves the first epoch out of its means, so it needs at least"
-            f" --epochs {MIN_EPOCHS}. To get a spread, use at least --epochs 3."
+            f" --epochs {MIN_EPOCHS}. For the spread between epochs, use at least --epochs 3."
         )
     return {source: _variant(request, directory, epochs, source) for source in BatchSource}
 

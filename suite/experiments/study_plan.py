@@ -34,8 +34,8 @@ def choose_study(
     definition = load_study(name)
     if nodes is not None and (values is not None or definition.variable is not Variable.NODES):
         raise SuiteError(
-            f"--nodes replaces --values in studies of nodes only; {name!r} varies"
-            f" {definition.variable.value}: use --values."
+            f"--nodes replaces --values where a study varies nodes; {name!r} varies"
+            f" {definition.variable.value}: use only --values."
         )
     chosen = values if nodes is None else nodes
     if chosen is not None:
@@ -67,7 +67,7 @@ def plan_study(
     """
     if (definition.variable is Variable.NODES) != (scaling is not None):
         raise SuiteError(
-            f"--weak and --strong belong to studies of nodes; {definition.name!r} varies"
+            f"--weak and --strong are for studies that vary nodes; {definition.name!r} varies"
             f" {definition.variable.value}."
         )
     steps = definition.fixed.steps if options.steps is None else options.steps

@@ -98,7 +98,9 @@ def verify_signature(
                 return SignatureVerdict(SignatureState.KNOWN, signer=name)
     return SignatureVerdict(
         SignatureState.UNKNOWN,
-        reason=f"no lower-case name in {allowed_signers.name} has the key that made this signature",
+        reason=f"{allowed_signers.name} does not list the key that made this signature under a"
+        " usable name (lower-case letters, digits, dots, dashes and underscores; at most 60"
+        " characters)",
     )
 
 

@@ -159,7 +159,8 @@ def _refuse_too_little(where: Workplace, budget_bytes: int, usable: int) -> None
     if least > usable:
         raise SuiteError(
             f"{where.network.title} does not train in {write_size(budget_bytes)}: framework, data,"
-            f" weights, optimizer state and their copies after an epoch take {write_size(least)},"
+            " weights, optimizer state and the copies made after an epoch take"
+            f" {write_size(least)},"
             f" and the suite leaves {LEFT_FREE:.0%} of every budget free",
             f"use --memory-budget {OF_RUN.named(least)} or more",
         )

@@ -112,19 +112,19 @@ def _problem(objection: Objection, submission: Path) -> str | None:
     is_decided = objection.state is not ObjectionState.OPEN
     problems = (
         (objection.schema != SCHEMA, f"its schema must be {SCHEMA}"),
-        (not _is_date(objection.date), "date must be YYYY-MM-DD"),
-        *((True, f"{name} must be text with 1 to {limits[name]} characters") for name in wrong),
+        (not _is_date(objection.date), "`date` must be YYYY-MM-DD"),
+        *((True, f"`{name}` must be text with 1 to {limits[name]} characters") for name in wrong),
         (
             not _AGAINST.fullmatch(objection.against),
-            "against must be the id of a rule or the name of a figure",
+            "the key `against` must be the id of a rule or the name of a figure",
         ),
         (
             objection.run is not None and not _is_run(objection.run, submission),
-            "run must be a run of the submission, <workload>/<framework>/run_<n>",
+            "the key `run` must be a run of the submission, <workload>/<framework>/run_<n>",
         ),
         (
             is_decided and None in (objection.decision, objection.decided_by),
-            "a decided objection needs decision and decided_by",
+            "a decided objection needs `decision` and `decided_by`",
         ),
         (
             not is_decided and (objection.decision or objection.decided_by),

@@ -96,8 +96,8 @@ def own_program(bundle: Bundle, folder: Path | None, request: contract.Request) 
     refuse_without(program, Capability.STATES, "--implementation")
     if request.parallel.ranks > 1:
         raise SuiteError(
-            f"The run had {request.parallel.ranks} ranks, and an audit starts the run's program on"
-            " one rank; leave --implementation out."
+            f"The run had {request.parallel.ranks} ranks, and with --implementation an audit"
+            " trains on one rank; leave --implementation out."
         )
     return partial(train_as_in_a_run, request, program)
 
@@ -130,8 +130,8 @@ def data_set_of_run(request: contract.Request, directory: Path | None) -> Prepar
     if (found.classes, found.train_samples) != (asked.classes, asked.train_samples):
         raise SuiteError(
             f"The data set {name!r} in {prepared.directory} has {found.train_samples} training"
-            f" samples of {found.classes} classes, the run's had {asked.train_samples} of"
-            f" {asked.classes}; give the run's data set with --data DIR."
+            f" samples of {found.classes} classes; the run used {asked.train_samples} samples of"
+            f" {asked.classes} classes. Give the run's data set with --data DIR."
         )
     return prepared
 

@@ -98,7 +98,7 @@ def open_state(bundle: Bundle, request: contract.Request, handed_in: HandedIn) -
         drawn = draw_epoch(bundle.path, handed_in.value)
         if drawn.epoch != handed_in.epoch:
             raise SuiteError(
-                f"This value draws epoch {drawn.epoch} of {drawn.epochs}, not epoch"
+                f"The value of the draw selects epoch {drawn.epoch} of {drawn.epochs}, not epoch"
                 f" {handed_in.epoch}; hand in the state of epoch {drawn.epoch}."
             )
     try:

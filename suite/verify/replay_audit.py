@@ -276,8 +276,8 @@ def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:
         return None
     if not auditor.has_referee:
         return (
-            "no tolerance was measured for this pair of implementations, and no float64 replay"
-            " can decide, because one of them does not compute in float32"
+            "no tolerance was measured for this pair of implementations, and a float64 replay can"
+            " decide only if both compute in float32"
         )
     return (
         "from the first steps on, rounding alone changes this run's losses by as much as they"

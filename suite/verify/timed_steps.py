@@ -230,7 +230,7 @@ def _referee(request: contract.Request, folder: Path) -> dict[str, "np.ndarray"]
         repository_root(),
         f"The referee (`python -m {module}`)",
     )
-    arrays = read_archive(folder / REFEREE_NAME, "The referee wrote no readable archive")
+    arrays = read_archive(folder / REFEREE_NAME, "The float64 referee wrote no readable archive")
     losses, correct = arrays.pop("losses"), arrays.pop("correct")
     own = tuple(f"{name}/" for name in (INITIAL, WAY, STATISTIC_WAY))
     named = {

@@ -259,7 +259,7 @@ def _states(
         ContractPoint,
         "training-states",
         "--keep-states keeps the states whose digests are logged; --start-state continues from a"
-        " state at the end of an epoch, and refuses one within an epoch",
+        " state at the end of an epoch, and refuses a state within an epoch",
     )
     if not framework.keeps_states:
         return point(

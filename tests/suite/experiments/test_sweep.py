@@ -84,8 +84,8 @@ def test_options_take_precedence_over_the_studys_fixed_settings() -> None:
     ("arguments", "words"),
     [
         ("--values 0", "The value 0 is too small"),
-        ("--nodes 1,2", "use --values"),
-        ("--weak", "--weak and --strong belong to studies of nodes"),
+        ("--nodes 1,2", "use only --values"),
+        ("--weak", "--weak and --strong are for studies that vary nodes"),
         ("--steps 3", "choose more --steps"),
     ],
 )

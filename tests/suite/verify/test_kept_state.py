@@ -110,7 +110,10 @@ def test_a_drawn_state_agrees(suite: Run, kept_run: Path) -> None:
     refused = suite.refused(
         f"audit {kept_run} --state {state_of(kept_run, other)} --epoch {other} --value {value}"
     )
-    assert f"This value draws epoch {epoch} of {EPOCHS}, not epoch {other}" in refused.stderr
+    assert (
+        f"The value of the draw selects epoch {epoch} of {EPOCHS}, not epoch {other}"
+        in refused.stderr
+    )
 
 
 def drawn(suite: Run, run: Path, epochs: Collection[int]) -> tuple[str, int]:
