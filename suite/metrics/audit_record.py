@@ -186,16 +186,16 @@ def audit_problem(record: AuditRecord) -> str | None:
     steps = len(state.losses.recorded)
     if (state.comparison is None) is not (steps == 0) or steps > MAX_STEPS:
         return (
-            f"the steps after the state may have at most {MAX_STEPS} losses; with losses they must"
-            " have a comparison, and without losses they must have no comparison"
+            f"at most {MAX_STEPS} steps after the state may have losses; with losses a comparison"
+            " is needed, without losses it must be missing"
         )
     counts = (state.correct, state.replayed_correct)
     if counts.count(None) == 1 or not all(
         0 <= count <= state.eval_samples for count in counts if count is not None
     ):
         return (
-            "both numbers of correct samples must be given or both missing, each from 0 to"
-            f" {state.eval_samples}"
+            f"the two numbers of correct samples must be from 0 to {state.eval_samples}, or both"
+            " missing"
         )
     return None if state.losses.have(steps) else "every list must have a value for each step"
 
@@ -233,9 +233,7 @@ def _contradictions(
                 break
     computed = compare_losses(losses)
     if computed != stated:
-        found.append(
-            ("the verdict computed from the losses", _in_words(computed), _in_words(stated))
-        )
+        found.append(("the verdict on the losses", _in_words(computed), _in_words(stated)))
     return found
 
 

@@ -107,7 +107,7 @@ def energy_figures(
         energy.coverage,
         reason=energy.reason,
     )
-    reason = "no epoch after the first has an energy (fewer than two readings)"
+    reason = "no epoch after the first has an energy from two or more readings"
     per_epoch = mean_energy(
         [epoch for epoch in epochs if epoch is not None], reason, energy.achieved_period_s
     )

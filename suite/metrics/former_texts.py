@@ -174,6 +174,41 @@ FORMER = (
         r"activations were written to storage or read$",
         r"activations were written to storage or read from it",
     ),
+    (
+        r"; gradients of untrained weights are in the rest$",
+        r"; memory_rest_bytes includes the gradients of untrained weights",
+    ),
+    (
+        r"^gradients do not accumulate in a memory budget: (.+) is computed, and that gradient"
+        r" is in the rest$",
+        r"with a memory budget, \1 is computed; memory_rest_bytes includes that gradient",
+    ),
+    (
+        r"divided by the same time without recomputed blocks and without reading and writing"
+        r" activations on storage: ",
+        r"divided by that time minus recomputation and transfers of activations to and from"
+        r" storage: ",
+    ),
+    (
+        r"; compute_share is the share of an epoch that is spent computing",
+        r"; see compute_share instead (share of an epoch spent computing)",
+    ),
+    (
+        r"the disk that holds the data was not read",
+        r"the meter `disk` did not read the counters of the data set's disk",
+    ),
+    (
+        r"memory was not read during the run: it was shorter ",
+        r"memory was not read: the run was shorter ",
+    ),
+    (
+        r" and no float64 replay can decide, because one of them does not compute in float32",
+        r" and a float64 replay can decide only if both compute in float32",
+    ),
+    (
+        r"no epoch after the first has an energy \(fewer than two readings\)",
+        r"no epoch after the first has an energy from two or more readings",
+    ),
 )
 """The former words, and the words that are written now."""
 

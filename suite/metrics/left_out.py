@@ -25,7 +25,7 @@ def refuse_left_out(bundle: Bundle, meter: str, reason: str) -> None:
         )
     if not 0 < len(reason.strip()) <= MAX_REASON:
         raise SuiteError(
-            f"Give a --reason of 1 to {MAX_REASON} characters: readers see it beside the energy."
+            f"Give a --reason of 1 to {MAX_REASON} characters; it is shown with the energy."
         )
 
 

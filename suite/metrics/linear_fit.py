@@ -59,7 +59,7 @@ def fit_nonnegative(
     if len(measured) <= columns:
         raise SuiteError(
             f"Too few points to fit {what}: {len(measured)} measured, {columns + 1} needed for"
-            f" {columns} parameters; add repetitions or numbers of ranks."
+            f" {columns} parameters; add repetitions, or measure further numbers of ranks."
         )
     weights = _weights(measured, np.asarray(groups))
     scaled, target = matrix * weights[:, None], measured * weights
@@ -67,7 +67,7 @@ def fit_nonnegative(
     if not norms.all() or np.linalg.matrix_rank(scaled / norms) < columns:
         raise SuiteError(
             f"Too few different settings to fit {what}: its {columns} parameters are not"
-            " identifiable; add numbers of ranks."
+            " identifiable; measure further numbers of ranks."
         )
     unit = scaled / norms  # columns differ by many orders of magnitude
     inverse = np.linalg.inv(unit.T @ unit)

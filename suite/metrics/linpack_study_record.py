@@ -136,8 +136,8 @@ def read_linpack_study(directory: Path) -> LinpackStudy:
     if len(study.points) > MAX_POINTS or len(runs) != 1 or not runs <= set(range(1, MAX_RUNS + 1)):
         raise FileError(
             path,
-            f"must name 1 to {MAX_POINTS} numbers of nodes, each with the same number of runs (1 to"
-            f" {MAX_RUNS})",
+            f"must have 1 to {MAX_POINTS} points (one for each number of nodes), all with the same"
+            f" number of runs (1 to {MAX_RUNS})",
         )
     if not counts <= set(range(1, MAX_POINTS + 1)):
         raise FileError(path, f"has a number of nodes that is not from 1 to {MAX_POINTS}")

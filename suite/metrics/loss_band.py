@@ -83,7 +83,9 @@ def why_other(
                 if held
                 else "no epoch has a mean loss that can be compared with the reference's"
             )
-    return f"no losses of reference runs are known at batch size {batch_size}, rate {rate:g}"
+    return (
+        f"no losses of reference runs are known at batch size {batch_size}, learning rate {rate:g}"
+    )
 
 
 @functools.cache  # asked for every run of a report

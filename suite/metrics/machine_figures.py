@@ -87,10 +87,7 @@ PROPORTIONAL_METHOD = (
     " in each"
 )
 NO_ROLLUP = "the kernel has no smaps_rollup (Linux 4.14), or another user's process may not be read"
-NO_MEMORY = (
-    "memory was not read during the run: it was shorter than the meter's period, or the meter"
-    " failed"
-)
+NO_MEMORY = "memory was not read: the run was shorter than the meter's period, or the meter failed"
 DISK_RATES = {
     "disk_read_ops_per_s": ("read_operations", "operations/s"),
     "disk_read_bytes_per_s": ("read_bytes", "B/s"),
@@ -146,7 +143,7 @@ def disk_increase(
     the readings' period, s."""
     channel = channels.get("disk", name)
     if channel.period_s is None:
-        return None, "the disk that holds the data was not read", None
+        return None, "the meter `disk` did not read the counters of the data set's disk", None
     measured = CounterChannel(channel).increase(window, MIN_PERIODS)
     return measured.value, measured.reason, channel.period_s
 

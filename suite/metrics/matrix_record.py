@@ -250,7 +250,7 @@ def read_matrix(directory: Path) -> Matrix:
     if len(matrix.missing) == len(matrix.points):
         raise FileError(path, "names no run")
     if any(tuple(each.name for each in point.settings) != plan.variables for point in plan.points):
-        raise FileError(path, "has a point without a value for every varied setting")
+        raise FileError(path, "has a point whose settings are not those that the matrix varies")
     return matrix
 
 

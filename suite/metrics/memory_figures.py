@@ -70,12 +70,12 @@ REST = (
     " and gaps of the allocator"
 )
 OF_PART = (
-    "one gradient per trained weight, as many bytes as the velocities; gradients of untrained"
-    " weights are in the rest"
+    "one gradient per trained weight, as many bytes as the velocities; memory_rest_bytes includes"
+    " the gradients of untrained weights"
 )
 UPDATED_IMMEDIATELY = (
-    "gradients do not accumulate in a memory budget: each weight is updated as soon as its gradient"
-    " is computed, and that gradient is in the rest"
+    "with a memory budget, each weight is updated as soon as its gradient is computed;"
+    " memory_rest_bytes includes that gradient"
 )
 OF_CGROUP = (
     "highest memory charged to the run's cgroup, including cached pages of files that no other"
@@ -149,9 +149,8 @@ def _factor(counted: dict[str, Any]) -> Figure:
     ):
         return unknown_figure("ratio", LOG, NOT_LOGGED)
     method = (
-        "time of all forward and backward passes, divided by the same time without recomputed"
-        " blocks and without reading and writing activations on storage: the cost of the memory"
-        " budget"
+        "time of all forward and backward passes, divided by that time minus recomputation and"
+        " transfers of activations to and from storage: the cost of the memory budget"
     )
     return Figure(passes_s / (passes_s - again_s - storage_s), "ratio", LOG, 1, method=method)
 

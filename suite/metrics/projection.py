@@ -110,14 +110,14 @@ def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
     if expected is None:
         known = (
             ", ".join(
-                f"batch size {point.batch_size} at rate {point.base_learning_rate:g}"
+                f"batch size {point.batch_size}, learning rate {point.base_learning_rate:g}"
                 for point in points
             )
             or "none"
         )
         raise SuiteError(
-            f"No reference point of {workload} is at batch size {batch} and rate {rate:g}; round"
-            f" {of_round.name} has: {known}."
+            f"No reference point of {workload} is at batch size {batch} and learning rate {rate:g};"
+            f" round {of_round.name} has: {known}."
         )
     return expected
 

@@ -137,7 +137,7 @@ def compare_runs(
     if len(own) != 1:
         kinds = (
             ", ".join(
-                f"{point.workload} at batch size {point.batch_size} and rate"
+                f"{point.workload} at batch size {point.batch_size} and learning rate"
                 f" {point.base_learning_rate:g}"
                 for point in own
             )
@@ -157,7 +157,7 @@ def compare_runs(
     )
     if point is None:
         raise SuiteError(
-            f"{mine.workload} has no reference point at batch size {mine.batch_size} and rate"
-            f" {mine.base_learning_rate:g}; see `suite reference-points show {mine.workload}`."
+            f"{mine.workload} has no reference point at batch size {mine.batch_size} and learning"
+            f" rate {mine.base_learning_rate:g}; see `suite reference-points show {mine.workload}`."
         )
     return point, mine.epochs, compare_epochs(point.epochs, mine.epochs)

@@ -274,7 +274,7 @@ def refuse_unplanned(
         if not VALUE.fullmatch(name):
             raise FileError(
                 path,
-                f"has the point {name!r}, which is not allowed (letters, digits, - and _ only)",
+                f"names a point {name!r}; such names may have only letters, digits, - and _",
             )
     if not there or list(there) != list(planned):
         raise FileError(path, "does not list the runs of its plan")

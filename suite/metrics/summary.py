@@ -63,7 +63,7 @@ NOT_SPLIT = (
 )
 NOT_REACHED = "the target was not reached"
 NO_ACCELERATOR = (
-    "the run had no accelerator; compute_share is the share of an epoch that is spent computing"
+    "the run had no accelerator; see compute_share instead (share of an epoch spent computing)"
 )
 
 

@@ -115,16 +115,16 @@ def _of_run(
         own,
     ):
         raise SuiteError(
-            f"{bundle.path} did not train {workload.name} by its recipe on {workload.data}; leave"
-            " it out."
+            f"{bundle.path} did not train {workload.name} with this workload's data set"
+            f" ({workload.data}) and optimizer settings; leave it out."
         )
     accuracies, epochs = _accuracies(bundle, by_id), int(request["epochs"])
     share = load_scoring().targets.share_of_schedule
     needed = math.floor(share * epochs)
     if needed == 0:
         raise SuiteError(
-            f"{bundle.path} trains {counted(epochs, 'epoch')}, too few: a target comes from the"
-            f" epochs that end in the first {share:.0%} of the schedule. Leave it out."
+            f"{bundle.path} trains {counted(epochs, 'epoch')}, too few: none ends in the first"
+            f" {share:.0%} of the schedule, from which a target is computed. Leave the run out."
         )
     if not bundle.is_sealed or len(accuracies) < needed:
         raise SuiteError(

@@ -346,7 +346,7 @@ def _rename_seal(folder: Path) -> None:
         ),  # type: ignore[index]
         (
             _edit(lambda values: values["plan"].update(values=["../strong/1", "2", "4", "8"])),
-            "which is not allowed",
+            "such names may have only",
         ),  # type: ignore[attr-defined]
         (_edit(lambda values: values["plan"].update(repetitions=1)), "does not list the runs"),  # type: ignore[attr-defined]
         (_edit(lambda values: values.update(points=[])), "does not list the runs"),

@@ -24,7 +24,7 @@ MIN_ROWS_SHARE = 2 / 3
 MIN_PAIRS = 4
 """Names and values at the head of a longer row."""
 NO_TABLE = (
-    "{path} is not a table: too few of its first {lines} lines are rows with a column that holds "
+    "{path} is not a table: too few of its first {lines} lines have a column that holds "
     "only a number (JSON, name:value, blocks of lines and text between rows are not read). Write"
     " a CSV file with a row for each reading."
 )

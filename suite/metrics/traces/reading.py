@@ -85,8 +85,8 @@ def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) ->
                     points.setdefault(name, _Points()).add(t_s, values)
     except (OSError, EOFError, UnicodeError, ValueError) as error:
         raise SuiteError(
-            f"{path} cannot be read as a power trace: {str(error)[:200]}. `--dry-run` shows how it "
-            "is read."
+            f"{path} cannot be read as a power trace: {str(error)[:200]}. `--dry-run` shows the "
+            "format that was assumed."
         ) from error
     trace, repeated = _trace(rows, points)
     _refuse_misread(path, rows, trace, repeated)

@@ -103,9 +103,8 @@ def refuse_counter(values: Values) -> None:
     if np.sum(steps > 0) >= MIN_RISES * max(1, int(np.sum(steps < 0))):
         raise SuiteError(
             "The power hardly ever falls from one reading to the next, so it may be an energy"
-            " counter. Add --unit with the counter's unit (J, mJ, uJ, Wh, mWh or kWh), choose"
-            " another column with --power, or, if it is a power, attach a part in which it also"
-            " falls."
+            " counter. Add --unit with the counter's unit (J, mJ, uJ, Wh, mWh or kWh), or choose"
+            " another column with --power. If it is a power, attach a part in which it also falls."
         )
 
 

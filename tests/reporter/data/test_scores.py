@@ -226,7 +226,7 @@ def test_a_short_entry_is_ranked_where_it_learns_as_the_reference_does() -> None
         (
             {"batch_size": 64, "learning_rate": 0.02},
             epoch_rows(),
-            "no losses of reference runs are known at batch size 64, rate 0.02",
+            "no losses of reference runs are known at batch size 64, learning rate 0.02",
         ),
     ],
     ids=["twice the losses", "no losses", "between two reference points"],

@@ -90,7 +90,7 @@ def test_an_epoch_that_few_runs_trained_has_no_band() -> None:
 def test_a_setting_is_found_within_the_tolerance_of_the_rate() -> None:
     losses = dict(enumerate(LENET[0].runs[0].losses, 1))
     assert why_other(losses, "lenet", (16, 0.00501, 0), 0.01) is None
-    assert "no losses of reference runs are known at batch size 16, rate 0.006" in str(
+    assert "no losses of reference runs are known at batch size 16, learning rate 0.006" in str(
         why_other(losses, "lenet", (16, 0.006, 0), 0.01)
     )
 

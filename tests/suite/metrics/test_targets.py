@@ -95,7 +95,7 @@ def test_a_run_that_a_target_ended_and_one_of_another_recipe_are_refused(tmp_pat
     with pytest.raises(SuiteError, match="not a sealed run of at least 8 of 10 epochs"):
         accuracies_of([ended], lenet)
     digits = make_bundle(tmp_path / "digits", Scenario(data="digits", division="open"))
-    with pytest.raises(SuiteError, match="did not train lenet by its recipe on mnist"):
+    with pytest.raises(SuiteError, match="did not train lenet with this workload's data set"):
         accuracies_of([digits], lenet)
 
 
