@@ -58,7 +58,7 @@ REPLACED = (
     "runs that were handed in again, or left out of the submission, after a reviewer drew epochs"
 )
 NOBODY_SAW = "runs whose times are not confirmed by a listed witness of another organization"
-STRANGER = "has the key that made this signature"
+STRANGER = "list the key that made this signature"
 
 
 @dataclass(frozen=True)

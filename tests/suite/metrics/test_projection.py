@@ -110,8 +110,8 @@ def test_a_setting_without_a_reference_point_is_named_with_those_that_there_are(
     with pytest.raises(
         SuiteError,
         match=(
-            r"No reference point of lenet is at batch size \d+ and rate 0\.05; round"
-            rf" {OPEN} has: batch size 16 at rate"
+            r"No reference point of lenet is at batch size \d+ and learning rate 0\.05;"
+            rf" round {OPEN} has: batch size 16, learning rate"
         ),
     ):
         project_run(Bundle(good_bundle), SCORING)

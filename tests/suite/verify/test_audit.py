@@ -121,7 +121,7 @@ def test_a_run_in_another_precision_cannot_be_told(
 def test_a_data_set_of_another_size_is_named(suite: Run, fake_run: Path, tmp_path: Path) -> None:
     data = {**json.loads((fake_run / RUN).read_text())["request"]["data"], "train_samples": 100}
     answer = suite.refused(f"audit {edited(fake_run, tmp_path / 'run', data=data)}")
-    assert "the run's had 100 of 10" in answer.stderr
+    assert "the run used 100 samples of 10 classes" in answer.stderr
 
 
 @pytest.mark.proof
