@@ -19,7 +19,7 @@ STEPS = 50
 BUCKET_BYTES = 65536
 """Small, so that the smallest model has several buckets too."""
 
-ONE_RANK, SHARES_IN_TURN = "one rank", "one rank, shares in turn"
+ONE_RANK, SHARES_IN_TURN = "one rank", "one rank that computes all shares in turn"
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ def verify_ranks(
     by_shares = parallel.normalisation == LOCAL and workload.normalisation_statistics
     alone = reference or implementation
     how = SHARES_IN_TURN if by_shares else ONE_RANK
-    report(f"{how} of {alone.name}")
+    report(f"{alone.name}: {how}")
     expected = probe_as(
         alone,
         _request(workload, ALONE, parallel.ranks, parallel.ranks if by_shares else 1, steps),
     )
-    report(f"{parallel.ranks} ranks of {implementation.name}")
+    report(f"{implementation.name}: {parallel.ranks} ranks")
     found = probe_as(
         implementation,
         _request(workload, parallel, parallel.ranks, 1, steps),

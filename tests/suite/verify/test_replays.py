@@ -325,5 +325,5 @@ def test_ranks_are_compared_with_one_that_takes_their_mini_batches(
         "ranks apart": False,
     }
     assert not made.passed and made.reference == (
-        "one rank, shares in turn" if shares > 1 else "one rank"
+        "one rank that computes all shares in turn" if shares > 1 else "one rank"
     )
