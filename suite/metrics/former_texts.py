@@ -209,6 +209,7 @@ FORMER = (
         r"no epoch after the first has an energy \(fewer than two readings\)",
         r"no epoch after the first has an energy from two or more readings",
     ),
+    (r"kept apart because its caches are cold$", r"kept apart because its caches may be cold"),
 )
 """The former words, and the words that are written now."""
 

@@ -49,7 +49,8 @@ EVERY_EPOCH = (("page-cache", "resident"), ("disk", "read_bytes"))
 """Channels with a figure in every epoch."""
 NOT_RECORDED = "the run had several nodes, but nodes.json, the record of their readings, is missing"
 TOO_FEW = (
-    "fewer than two whole epochs were finished; epoch 1 is kept apart because its caches are cold"
+    "fewer than two whole epochs were finished; epoch 1 is kept apart because its caches may be"
+    " cold"
 )
 CUT_SHORT = "epoch 1 was cut short: it trained {} of {} samples"
 RESUMED = (
