@@ -609,7 +609,7 @@ def report(
             f"--address is {address!r}; write the whole address, such as https://example.org/edge."
         )
     if evidence not in (known := [each.value for each in EvidenceFiles]):
-        raise SuiteError(f"evidence is {evidence!r}; it must be one of {', '.join(known)}.")
+        raise SuiteError(f"`evidence` is {evidence!r}; it must be one of {', '.join(known)}.")
     refuse_inside_run(Path(output))
     options = SiteOptions(address, beside_reference, evidence)
     return build_site(_paths(paths), Path(output), force, options, say)

@@ -311,8 +311,8 @@ def _of_machine(found: object) -> Iterator[str]:
         yield f"{channel}: {start_s} s after run_start, {duration}"
     for step in _with_numbers(lists.get("clock_steps"), "at_s", "step_s"):
         yield (
-            f"the wall clock jumped by {significant(step['step_s'], 4)} s,"
-            f" {significant(step['at_s'], 4)} s after run_start; durations are not affected"
+            f"{significant(step['at_s'], 4)} s after run_start, the wall clock jumped by"
+            f" {significant(step['step_s'], 4)} s; durations are not affected"
         )
     for change in _with_numbers(lists.get("settings"), "at_s", "before", "after"):
         values = f"from {significant(change['before'], 4)} to {significant(change['after'], 4)}"

@@ -121,7 +121,7 @@ def _trends() -> PaperFigure:
         legend=(LegendEntry("c0", "with GPU", True), LegendEntry("c1", "without", True)),
     )
     about = (
-        "The suite's device profiles: the board's power limit, and a calculated upper bound of "
-        "its arithmetic rate in any precision used for training."
+        "Each dot is a device profile of the suite: the board's power limit, and a calculated upper"
+        " bound of its arithmetic rate in the fastest precision used for training."
     )
     return PaperFigure((panel, Keys(keys)), (), about, NO_ERROR_BARS)

@@ -33,7 +33,9 @@ REAL_STATES = {
     ItemState.CALCULATED: "Calculated; no run.",
     ItemState.NEEDS: "Drawn from real runs.",
 }
-WITH_RUNS = "Calculated values and values of the suite's catalogue, beside values from real runs."
+WITH_RUNS = (
+    "Values that were calculated or come from the suite's catalogue, and values from real runs."
+)
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,8 @@ def possible_readings(log: Log | None) -> RowLimit:
     seconds = (max(times_ns) - min(times_ns)) * SECONDS_PER_NS
     reason = (
         f"the log covers {seconds:.0f} s; the meters read at most {BESIDE_LOG_S:.0f} s longer on"
-        f" either side, and those of a node take at most {MAX_READINGS_PER_S} readings per second"
-        " in all"
+        f" either side, and all meters of a node together take at most {MAX_READINGS_PER_S}"
+        " readings per second"
     )
     return _limit(int((seconds + 2 * BESIDE_LOG_S) * MAX_READINGS_PER_S), MAX_READING_ROWS, reason)
 

@@ -72,8 +72,8 @@ def how_to_resume(run: Path, training: Request) -> str:
         return ""
     hosts = ", a --hostfile of the remaining hosts" if training.parallel.nodes > 1 else ""
     return (
-        f"To continue from its last kept state, rerun its command with another --output{hosts} and"
-        f" `{shell_command('--resume', run)}`."
+        "To continue from the last kept state, rerun the same command with another"
+        f" --output{hosts} and `{shell_command('--resume', run)}`."
     )
 
 

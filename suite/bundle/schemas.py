@@ -42,6 +42,6 @@ def unreadable_table(path: Path, error: Exception) -> SuiteError:
     if isinstance(error, MemoryError):
         return SuiteError(
             f"{path} cannot be read: too little memory ({str(error)[:200]})",
-            "end other programs, or read it on a machine with more memory",
+            "end other programs, or read the table on a machine with more memory",
         )
     return FileError(path, f"is not a readable table ({str(error)[:200]})")

@@ -240,8 +240,8 @@ def load_implementation(place: Path) -> Framework:
         or not framework.train
     ):
         raise SuiteError(
-            f'{path}: an implementation names its command as train = ["…"], and must not set '
-            "module, outside or version."
+            f'{path}: write the command as train = ["…"], and remove the keys'
+            " 'module', 'outside' and 'version'."
         )
     if not IMPLEMENTATION_NAME.fullmatch(framework.name):
         raise SuiteError(

@@ -112,9 +112,9 @@ def _system(quotes: Sequence[Quote], configuration: str) -> SystemPrice:
     currencies = sorted({quote.currency for quote in used})
     reason = None
     if missing:
-        reason = f"the price of its {' and '.join(missing)} is unknown"
+        reason = f"the price of the system's {' and '.join(missing)} is unknown"
     elif len(currencies) > 1:
-        reason = f"its prices are in {' and '.join(currencies)}"
+        reason = f"the system's prices are in {' and '.join(currencies)}"
     price = None if reason else math.fsum(quote.price for quote in used)
     return SystemPrice(configuration, used, price, None if reason else currencies[0], reason)
 
@@ -129,5 +129,5 @@ def _problem(quote: Quote) -> str | None:
     return (
         None
         if quote.said_by and quote.source
-        else "needs said_by and source: who stated the price, and where"
+        else "needs the keys `said_by` and `source`: who stated the price, and where"
     )

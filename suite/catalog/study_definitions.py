@@ -60,7 +60,7 @@ def load_study(name: str) -> StudyDefinition:
     definition = DEFINITIONS.load(name)
     if bool(definition.numbers) == bool(definition.names):
         raise SuiteError(
-            f"{DEFINITIONS.folder() / name}.toml: give the study's values as either numbers or"
-            " names."
+            f"{DEFINITIONS.folder() / name}.toml: give the study's values in either the key"
+            " `numbers` or the key `names`."
         )
     return definition

@@ -79,8 +79,8 @@ def audit(
         Path | None,
         Option(
             metavar="DIR",
-            help="Folder of the implementation that made the run; training also continues from"
-            " --state with it.",
+            help="Folder of the implementation that made the run; with it, training also continues"
+            " from --state.",
         ),
     ] = None,
     json: Json = False,

@@ -141,7 +141,10 @@ def _compared(
     row = replace(row, base_value=other.value, value=one.value, ratio=one.value / other.value)
     fewest = min(one.runs, other.runs)
     if fewest < scoring.min_runs:
-        few = f"an interval needs {scoring.min_runs} runs per configuration; one has {fewest}"
+        few = (
+            f"an interval needs {scoring.min_runs} runs per configuration; one configuration has"
+            f" only {fewest}"
+        )
         return replace(row, reason=few)
     found = score_ratio(one, other, scoring.pair_level, scoring.epochs_level)
     return replace(row, **asdict(found), differs=found.is_different)

@@ -45,7 +45,7 @@ def prepare(
         ),
     ] = False,
     samples: Annotated[
-        int, Option(help="Training samples to generate, and a fifth of this number for evaluation.")
+        int, Option(help="Training samples to generate; a fifth as many are added for evaluation.")
     ] = 10000,
     seed: Annotated[int, Option(help="Seed of the generated data.")] = 1,
     json: Json = False,

@@ -172,7 +172,10 @@ def diagnose_load(load: MachineLoad) -> Diagnosis:
         "quiet machine",
         is_quiet,
         found,
-        "" if is_quiet else "stop other programs before a run: they would slow it down",
+        ""
+        if is_quiet
+        else "stop other programs (and virtual machines on this host) before a run: they slow it"
+        " down",
     )
 
 

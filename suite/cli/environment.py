@@ -42,8 +42,8 @@ def create(
         Option(
             "--dry-run",
             help=(
-                "Show versions, download size and disk space (with --interpreter: what it has); "
-                "change nothing."
+                "Show versions, download size and disk space (with --interpreter: packages that"
+                " differ from the required ones); change nothing."
             ),
         ),
     ] = False,

@@ -44,7 +44,7 @@ def linpack(
         bool,
         Option(
             "--scipy",
-            help="Use SciPy's LU instead of HPL, on this machine (the fallback without hpcc).",
+            help="Use SciPy's LU instead of HPL, on this machine (the default if hpcc is missing).",
         ),
     ] = False,
     size: Annotated[

@@ -248,4 +248,7 @@ def _restart(command: str) -> None:
             f"--restart {command!r} ended with exit code {code}; give a command that restarts"
             " the machine."
         )
-    raise Reported("The machine restarts before the next run; the same command continues then.")
+    raise Reported(
+        "The machine restarts before the next run. After the restart, rerun the same command to"
+        " continue."
+    )

@@ -63,7 +63,7 @@ def lock(settings: RunSettings, training: TrainingOptions) -> None:
             f" {record['framework']}"
         )
     print(
-        f"Next: a pull request that adds the digest to `locked` in rules/rounds/"
+        f"Next: open a pull request that adds the digest to `locked` in rules/rounds/"
         f"{current_round().name}.toml, before the round's nonce is drawn (docs/submitting.md)",
         file=sys.stderr,
     )

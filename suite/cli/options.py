@@ -33,8 +33,8 @@ DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality 
 SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
 """A rank's meters may take six seconds until the harness replies to it."""
 AGENT_HELP = (
-    "Program that starts a process on a remote host, called like ssh as PROGRAM HOST COMMAND,"
-    " or Slurm's `srun` (default: ssh)."
+    "Program that starts a process on a remote host: Slurm's `srun`, or one that is called like"
+    " ssh: PROGRAM HOST COMMAND (default: ssh)."
 )
 ACCUMULATE_HELP = (
     "Number of mini-batches whose gradients are summed for one exchange and update; only the"
@@ -100,7 +100,8 @@ def refuse_both(framework: object, implementation: Path | None) -> None:
     """Raise SuiteError where two options say what computes."""
     if framework and implementation is not None:
         raise SuiteError(
-            "--framework and --implementation both say what computes; leave one of them out."
+            "--framework and --implementation both choose the implementation; leave one of them"
+            " out."
         )
 
 

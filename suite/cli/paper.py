@@ -50,7 +50,7 @@ Paths = Annotated[
     list[Path] | None,
     Argument(
         metavar="PATHS...",
-        help="Runs to use (default: those that come with the project, else runs/papers).",
+        help="Runs to use (default: those in runs/papers, else those that come with the project).",
     ),
 ]
 
@@ -191,8 +191,8 @@ def _source(registry: Registry, item: Item, paths: list[Path] | None) -> "Measur
         missing = next((path for path in paths if not path.exists()), None)
         if missing is not None:
             raise SuiteError(
-                f"{missing} does not exist; give folders with runs, or leave the paths out: then"
-                " the runs that come with the project are used."
+                f"{missing} does not exist; give folders with runs, or leave the paths out to use"
+                " the runs in runs/papers or those that come with the project."
             )
         return source_of(item, runs, paths)
     return source_of(item, runs, _places(runs))

@@ -338,12 +338,12 @@ def test_without_a_price_of_every_part_there_is_no_cost(tmp_path: Path) -> None:
     assert (
         system.price is None
         and system.cost_of(10.0) is None
-        and system.reason == "the price of its supply and storage and cooling is unknown"
+        and system.reason == "the price of the system's supply and storage and cooling is unknown"
     )
     mixed = PRICES + OTHERS.replace("USD", "EUR", 1)
     assert (
         system_prices(load_prices(price_list(tmp_path, mixed))[0])[0].reason
-        == "its prices are in EUR and USD"
+        == "the system's prices are in EUR and USD"
     )
 
 
@@ -353,7 +353,7 @@ def test_without_a_price_of_every_part_there_is_no_cost(tmp_path: Path) -> None:
         (("2000", "-1"), "price of at least 0"),
         (('"USD"', '"$"'), "a currency such as USD"),
         (("2024-01-02", "soon"), "a date such as"),
-        (('"A shop"', '""'), "said_by and source"),
+        (('"A shop"', '""'), "`said_by` and `source`"),
         (('"board"', '"case"'), "part"),
     ],
 )

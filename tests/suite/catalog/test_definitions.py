@@ -104,10 +104,10 @@ def test_a_system_costs_the_newest_quote_of_each_part_of_its_configuration() -> 
     assert large.cost_of(three_years_s / 4) == pytest.approx(23)
     (lacking,) = system_prices(PriceList("pi5", (quotes[0], quotes[4])))
     assert lacking.price is None and lacking.currency is None and lacking.cost_of(1) is None
-    assert lacking.reason == "the price of its storage and cooling is unknown"
+    assert lacking.reason == "the price of the system's storage and cooling is unknown"
     other = replace(quotes[4], currency="USD")
     (mixed,) = system_prices(PriceList("pi5", (quotes[0], other, quotes[6], quotes[7])))
-    assert mixed.price is None and mixed.reason == "its prices are in EUR and USD"
+    assert mixed.price is None and mixed.reason == "the system's prices are in EUR and USD"
 
 
 @pytest.mark.parametrize(

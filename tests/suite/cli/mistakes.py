@@ -156,13 +156,13 @@ OF_THE_SUITE = {
         "trains whole models only"
     ),
     "suite run --division open --workload lenet --implementation empty --framework fake": (
-        "--framework and --implementation both say what computes"
+        "--framework and --implementation both choose the implementation"
     ),
     "suite sweep --vary threads=1 --workload lenet --implementation empty --framework fake": (
-        "--framework and --implementation both say what computes"
+        "--framework and --implementation both choose the implementation"
     ),
     "suite verify-model lenet --implementation empty --framework pytorch": (
-        "--framework and --implementation both say what computes"
+        "--framework and --implementation both choose the implementation"
     ),
     "suite run --division open --resume nowhere": "give its --workload",
     "suite run --division open --workload lenet --memory-budget 100MB --dry-run": (

@@ -52,7 +52,10 @@ def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
     runs: Path, tmp_path: Path
 ) -> None:
     said = printed("compare", runs / "16" / "1", runs / "64" / "1")
-    assert "an interval needs 3 runs per configuration; one has 1" in said and "99 %" not in said
+    assert (
+        "an interval needs 3 runs per configuration; one configuration has only 1" in said
+        and "99 %" not in said
+    )
     assert "best accuracy                  99.0 % / 99.0 %" in said
     digits = make_bundle(tmp_path / "digits", Scenario(division="open", data="digits"))
     said = printed("compare", runs / "16" / "1", digits)

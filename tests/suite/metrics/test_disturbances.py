@@ -77,8 +77,8 @@ def test_a_wall_clock_that_was_set_is_a_sentence_too() -> None:
     )
     assert throttled == f"oc1: {significant(2.0, 4)} s after run_start, 3 times"
     assert clock.startswith(
-        f"the wall clock jumped by {significant(-3600.0, 4)} s, "
-        f"{significant(5.0, 4)} s after run_start"
+        f"{significant(5.0, 4)} s after run_start, the wall clock jumped by"
+        f" {significant(-3600.0, 4)} s; "
     )
 
 
