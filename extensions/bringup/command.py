@@ -72,7 +72,9 @@ def bringup(
     ] = False,
     no_identity: Annotated[
         bool,
-        typer.Option("--no-identity", help="Leave out the digest of the board's serial number."),
+        typer.Option(
+            "--no-identity", help="Do not record the digest of the board's serial number."
+        ),
     ] = False,
     with_run: Annotated[
         bool,

@@ -24,8 +24,8 @@ TABLE_WIDTH_IN = 6.6
 REAL_STATES = {
     ItemState.REAL: "Drawn from real runs.",
     ItemState.SIMULATED: (
-        "Real training, counted by valgrind: simulated caches and branch predictor. Nothing here is"
-        " a measurement of a processor."
+        "Real training under valgrind, which simulates the caches and the branch predictor. Nothing"
+        " here is a measurement of a processor."
     ),
     ItemState.EMULATED: (
         "Emulated: network namespaces on one machine. Nothing here is a measurement of boards."

@@ -11,6 +11,7 @@ from reporter.figures.for_papers import property_text
 from reporter.figures.model import Missing, PaperFigure, Table
 from reporter.papers import calculated
 from suite.catalog.papers import Item
+from suite.files.counted import counted
 
 BYTES_PER_GB = 1e9
 OWN = "this machine"
@@ -27,8 +28,8 @@ def draw(item: Item, frames: Frames) -> PaperFigure | Missing:
         return Missing(f"the runs come from {len(machines)} machines; give the runs of one machine")
     columns, rows = _WITH_RUNS[item.id](panel, frames)
     about = (
-        f"{figure.about} {OWN[0].upper()}{OWN[1:]} ({machines.pop()}): as {len(frames.runs)} "
-        "runs recorded it; empty where they recorded nothing."
+        f"{figure.about} {OWN[0].upper()}{OWN[1:]} ({machines.pop()}) is shown as"
+        f" {counted(len(frames.runs), 'run')} recorded it; a cell without a record is empty."
     )
     return PaperFigure((Table(columns, rows),), (), about, "")
 

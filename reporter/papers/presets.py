@@ -89,7 +89,7 @@ PRESETS = (
         JETSON,
         "3a",
         "Stall, compute and overhead of epoch 1 by storage medium, without loading workers",
-        "runs from two storage media without loading workers, all else equal",
+        "runs from two storage media, no loading workers, all else equal",
         _STORAGE,
         "epochs:first_by_storage",
     ),

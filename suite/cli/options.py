@@ -245,8 +245,8 @@ class TrainingOptions:
         Option(
             "--no-identity",
             help=(
-                "Leave out the digest of the board's serial number, which distinguishes boards of"
-                " one kind."
+                "Do not record the digest of the board's serial number, which distinguishes boards"
+                " of one kind."
             ),
         ),
     ] = False
