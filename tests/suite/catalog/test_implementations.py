@@ -45,7 +45,7 @@ def test_commands_are_started_in_the_folder(tmp_path: Path) -> None:
         (MANIFEST.replace("theirs", "pytorch"), "name of a reference implementation"),
         (MANIFEST.replace('"theirs"', '"../theirs"'), "folders are named after it"),
         (MANIFEST.replace("train =", "trains ="), "did you mean 'train'"),
-        ('name = "theirs"\ntitle = "Theirs"\n', "names its command"),
+        ('name = "theirs"\ntitle = "Theirs"\n', "write the command as"),
         (MANIFEST + 'module = "theirs"\n', "remove the keys 'module', 'outside' and 'version'"),
         (MANIFEST + 'outside = "/etc"\n', "remove the keys 'module', 'outside' and 'version'"),
         (MANIFEST.replace("Theirs", ""), "title is refused: it is empty"),
