@@ -139,8 +139,7 @@ def _compared(
         for (_, frames), values in ((group, ours), (base, others))
     )
     row = replace(row, base_value=other.value, value=one.value, ratio=one.value / other.value)
-    fewest = min(one.runs, other.runs)
-    if fewest < scoring.min_runs:
+    if (fewest := min(one.runs, other.runs)) < scoring.min_runs:
         few = (
             f"an interval needs {scoring.min_runs} runs per configuration; one configuration has"
             f" only {fewest}"
