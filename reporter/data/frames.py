@@ -206,8 +206,8 @@ FIGURES: Mapping[str, str] = {
         "None without a sensor"
     ),
     "contradicted_by": (
-        "meters that cover the same as the sensor but differ from it by more than the stated "
-        "errors; None without such meters"
+        "meters that measure the same part of the machine as the sensor but differ from it by "
+        "more than the stated errors; None without such meters"
     ),
     "significant": (
         "whether a difference is statistically significant; None where it was not tested"

@@ -159,9 +159,9 @@ def _say_what_keeps_it() -> None:
         command = shell_command("suite", *sys.argv[1:])
         print(
             "Closing the terminal stops the night; the same command continues it. To keep it "
-            f"running without a terminal:\n  {shell_command('tmux new -d', command)}\n  "
-            f"systemd-run --user --same-dir --unit night {command}    # first, once: loginctl "
-            "enable-linger",
+            f"running without a terminal, type one of these:\n  "
+            f"{shell_command('tmux new -d', command)}\n  loginctl enable-linger && systemd-run "
+            f"--user --same-dir --unit night {command}",
             file=sys.stderr,
         )
 

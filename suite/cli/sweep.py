@@ -168,7 +168,7 @@ def _matrix(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOp
         )
     if settings.study is None and (settings.values is not None or settings.repetitions is not None):
         raise SuiteError(
-            "--values and --repetitions belong to a --study; in a matrix type --vary NAME=A,B and"
+            "--values and --repetitions need --study; for a matrix, use --vary NAME=A,B and"
             " --seeds."
         )
     study = (

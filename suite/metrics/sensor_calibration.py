@@ -253,13 +253,15 @@ def _settled_ns(part: Channel) -> int:
 
 def _too_little(stairs: Sequence[Stair]) -> str | None:
     if len(stairs) < MIN_STAIRS:
-        return f"{counted(len(stairs), 'stair')} can be used; {MIN_STAIRS} are needed"
+        return (
+            f"{counted(len(stairs), 'step')} of the staircase can be used; {MIN_STAIRS} are needed"
+        )
     for name, powers_w in (
         ("meter", [stair.meter_w for stair in stairs]),
         ("sensor", [stair.sensor_w for stair in stairs]),
     ):
         if not max(powers_w) > min(powers_w):
-            return f"the {name} read the same power on all stairs"
+            return f"the {name} read the same power in all steps of the staircase"
     return None
 
 

@@ -91,7 +91,8 @@ def _shared_digests(log: Log, rank: int, has_statistics: bool) -> Violations:
         if (statistics == NOTHING) == has_statistics:
             name = f"{NOTHING[:16]}… (SHA-256 of an empty input)"
             expected = (
-                f"a statistic digest other than {name}, because the model has statistics"
+                f"a statistic digest other than {name}, because the model has normalisation"
+                " statistics"
                 if has_statistics
                 else (
                     f"the statistic digest {name}, because the model has no normalisation"

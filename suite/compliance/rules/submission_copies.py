@@ -114,8 +114,8 @@ def _shared_readings(context: SubmissionContext, what: str) -> Violations:
                 yield Violation(
                     run.name,
                     f"{what} readings that no other run has",
-                    f"at {shared} of {len(sample)} compared places, {POWER_LENGTH} readings in a"
-                    f" row equal those of {other.full_name}, {_order(other, run)}",
+                    f"at {shared} of the {len(sample)} places compared, {POWER_LENGTH} consecutive"
+                    f" readings equal those of {other.full_name}, {_order(other, run)}",
                     fix="hand in the readings as they were recorded, or run again",
                 )
                 break
@@ -135,8 +135,8 @@ def _seed_losses(context: SubmissionContext) -> Violations:
                 observed = f"those of {_seed_and_name(other)}"
                 if not has_first:
                     observed += (
-                        f" ({POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} compared"
-                        " places)"
+                        f" ({POWER_LENGTH} consecutive losses are equal at {shared} of the"
+                        f" {len(run.loss_rows)} places compared)"
                     )
                 yield Violation(run.name, f"{what} of seed {run.request.get('seed')!r}", observed)
                 break

@@ -491,7 +491,8 @@ RULES = (
         " only a model and some steps, not every line. Changed files are a separate implementation,"
         " and are handed in with the runs.",
         "submit the runs of each version of an implementation separately, with a verdict on that"
-        " version; hand in changed files under another name (docs/implementing.md)",
+        " version; submit an implementation whose files you changed as your own, with a name of"
+        " its own (docs/implementing.md)",
         (
             OfSubmission("submission-implementation", _implementation),
             OfSubmission("submission-own-files", _own_files, CLOSED),

@@ -493,8 +493,7 @@ def test_what_is_left_is_estimated_from_finished_runs(
 
 def test_nothing_to_vary_is_refused_with_what_to_type(suite: Run) -> None:
     assert (
-        "belong to a --study"
-        in suite.typed("sweep --vary threads=1 --values 2 --workload lenet").stderr
+        "need --study" in suite.typed("sweep --vary threads=1 --values 2 --workload lenet").stderr
     )
 
 

@@ -189,7 +189,7 @@ def test_too_few_stairs_give_a_reason():
     found = Simulation(levels_w=(3.0, 8.0)).calibrated()
     assert found.gain is None
     assert found.deviates is None
-    assert found.reason == "2 stairs can be used; 3 are needed"
+    assert found.reason == "2 steps of the staircase can be used; 3 are needed"
 
 
 def test_a_stuck_sensor_gives_a_reason():
@@ -197,7 +197,7 @@ def test_a_stuck_sensor_gives_a_reason():
     stuck = channel("sensor", np.arange(0, 210, 0.2), np.full(1050, 5.0))
     assert (
         calibrate(stuck, meter, Simulation().windows).reason
-        == "the sensor read the same power on all stairs"
+        == "the sensor read the same power in all steps of the staircase"
     )
 
 
