@@ -27,7 +27,9 @@ def main(arguments: Sequence[str]) -> int:
     folder = find_proof("honest-starts").kept
     words = [*SWEEP.split(), "--seeds", str(starts), "--output", str(folder)]
     start = "from suite.cli.start import main; main()"
-    ran = subprocess.run([sys.executable, "-c", start, *words], cwd=repository_root())
+    ran = subprocess.run(
+        [sys.executable, "-c", start, *words], cwd=repository_root(), stdout=sys.stderr
+    )
     if ran.returncode != 0:
         sys.stdout.write("A start was refused, or the sweep did not end.\n")
         return ran.returncode
