@@ -215,9 +215,9 @@ def _in_ratio(context: BundleContext) -> Violations:
                     STEPS,
                     f"losses in epoch {second} that are not a constant times those in epoch"
                     f" {first}",
-                    f"with the losses of each epoch sorted, {share:.0%} of rank {rank}'s in epoch"
-                    f" {second} are {np.median(ratios):.4g} times the loss in the same place of"
-                    f" epoch {first}",
+                    f"rank {rank}: {share:.0%} of the losses in epoch {second} are"
+                    f" {np.median(ratios):.4g} times those in epoch {first} (both sorted by size"
+                    " and compared in pairs)",
                 )
                 return
 
