@@ -31,10 +31,13 @@ FORMAT = JsonFormat(
             " the limits; or null"
         ),
         "binds": (
-            "limit that excludes every better mode, else the resource with the largest"
-            " elasticity; or null"
+            "why no mode is better than the recommended one: the limit that every better mode"
+            " breaks, or, without such a limit, the resource with the largest elasticity; null"
+            " if no limits were given"
         ),
-        "time_follows": "elasticity of the time in each resource",
+        "time_follows": (
+            "by resource: relative change of the time per relative change of its clock (elasticity)"
+        ),
         "next": "mode to profile next, as recommended; or null",
         "front": ("list of profiled modes on the Pareto front: mode, membership (on, possibly)"),
     },

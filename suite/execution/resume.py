@@ -104,8 +104,8 @@ def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) ->
         first = differing[0]
         raise SuiteError(
             f"{run} trained with {first} = {_shown_value(wanted.get(first))}, but this command"
-            f" asks for {_shown_value(found.get(first))}; type the command of that run again with"
-            " --resume, another --output, and only the remaining hosts."
+            f" asks for {_shown_value(found.get(first))}; repeat that run's command with --resume"
+            " and another --output. If hosts failed, name only those that still work."
         )
 
 

@@ -319,8 +319,9 @@ def _disk(context: BundleContext) -> Violations:
         if filled and len(read) >= 2 and read.maximum == read.minimum:
             yield Violation(
                 node.file,
-                f"bytes read from the disk: {resident.maximum - float(resident.values[0]):.0%} of"
-                " the data came into the emptied page cache",
+                "some bytes read from the disk, because"
+                f" {resident.maximum - float(resident.values[0]):.0%} of the data entered the page"
+                " cache after it was emptied",
                 "none",
             )
 

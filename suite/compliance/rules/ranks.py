@@ -195,8 +195,8 @@ RULES = (
         "Every rank's log is complete and has events of that rank only. After every epoch and"
         " before its last line, the log contains the chain values of all ranks' logs, or their"
         " digest. Epochs, steps, evaluations, accuracies and status equal those in rank 0's log.",
-        "An edited log contradicts the chain values that the other nodes' logs contain. All ranks"
-        " receive the same number of correct samples, so they log the same accuracies.",
+        "An edited log contradicts the chain values that the other nodes' logs contain. Every rank"
+        " receives the sum of all ranks' correct predictions, so all log the same accuracies.",
         COPY_AGAIN,
         (OfBundle("ranks-agree", _agree), OfBundle("ranks-results", _results)),
     ),

@@ -173,7 +173,7 @@ def test_values_are_said_as_they_are_typed_defaults_too(
     values = records_of(asked).request_values(asked.training._replace(**{name: before}))
     asked = replace(asked, training=asked.training._replace(**{name: now}))
     record: Any = SimpleNamespace(request=values)
-    with pytest.raises(SuiteError, match=f"with {name} = {said}; type the command of that run"):
+    with pytest.raises(SuiteError, match=f"with {name} = {said}; repeat that run's command"):
         resume._refuse_other_training(asked, record, tmp_path)
 
 
