@@ -311,16 +311,12 @@ def _disk(context: BundleContext) -> Violations:
                 f"a disk that is busy while it moves {moved_bytes:.0f} bytes",
                 "0 s of busy time",
             )
-        filled = (
-            context.request.cache_cleared is True
-            and len(resident) >= 2
-            and resident.maximum - float(resident.values[0]) >= EMPTIED
-        )
+        grown = resident.maximum - float(resident.values[0]) if len(resident) >= 2 else 0.0
+        filled = context.request.cache_cleared is True and grown >= EMPTIED
         if filled and len(read) >= 2 and read.maximum == read.minimum:
             yield Violation(
                 node.file,
-                "some bytes read from the disk, because"
-                f" {resident.maximum - float(resident.values[0]):.0%} of the data entered the page"
+                f"some bytes read from the disk, because {grown:.0%} of the data entered the page"
                 " cache after it was emptied",
                 "none",
             )
