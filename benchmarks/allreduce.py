@@ -25,7 +25,7 @@ from benchmarks.runner.command_line import run_alone
 from benchmarks.runner.needs import framework_environment, mpirun
 from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
-from suite.execution.resolve import bucket_bytes
+from suite.execution.parallel import bucket_bytes
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import find_environment

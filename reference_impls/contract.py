@@ -91,6 +91,9 @@ LOCAL, SYNCHRONISED = "local", "synchronised"
 EXACT, FLOAT16, BFLOAT16 = "exact", "float16", "bfloat16"
 """Values of Parallel.wire."""
 
+EQUAL, SPEED = "equal", "speed"
+"""Values of Parallel.shares."""
+
 FLOAT32, TF32, BF16_MIXED, FP16_MIXED = "float32", "tf32", "bf16-mixed", "fp16-mixed"
 PRECISIONS = (FLOAT32, TF32, BF16_MIXED, FP16_MIXED)
 """Values of Request.precision: reference_impls.arithmetic says what each computes in."""
@@ -119,6 +122,9 @@ class Parallel(NamedTuple):
     normalisation: str = LOCAL
     # numbers in which gradients are sent: as they are computed (exact), float16 or bfloat16
     wire: str = EXACT
+    # of a mini-batch's samples, of each rank: equal, or by the ranks' speeds, measured before the
+    # first step (reference_impls.shares); the request file has no such key for equal
+    shares: str = EQUAL
 
 
 class Recomputation(NamedTuple):
@@ -239,6 +245,7 @@ ADDED = frozenset(
     [
         "normalisation",
         "wire",
+        "shares",
         "recomputation",
         "precision",
         "accumulation",
@@ -275,6 +282,7 @@ _LEFT_OUT = {
     "trains": None,
     "old_task": None,
     "side": None,
+    "shares": EQUAL,
 }
 
 
@@ -508,6 +516,14 @@ class Pipeline(abc.ABC):
     @abc.abstractmethod
     def evaluation(self) -> Iterable[Batch]:
         """The evaluation set, every sample once."""
+
+    def share(self, seconds: Tuple[float, ...]) -> None:
+        """From now on take the samples that reference_impls.shares.Share gives to this rank, of
+        which each takes these seconds for a sample; also of an evaluation.
+
+        Called before the first epoch, where the request's shares follow the ranks' speeds.
+        """
+        raise ContractError("this implementation shares samples equally; leave --shares out.")
 
     def files(self) -> List[str]:
         """Paths of all files that these mini-batches are read from: those of several nodes are

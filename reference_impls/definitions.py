@@ -215,6 +215,14 @@ EVENTS = (
         ("epoch_num",),
     ),
     Event(
+        "shares_of_ranks",
+        POINT,
+        SEVERAL_RANKS,
+        "before init_stop, where the request's shares follow the ranks' speeds",
+        "`seconds_per_sample` of every rank, measured; `samples` of a whole mini-batch that each"
+        " takes; and `cost_s` of measuring",
+    ),
+    Event(
         "model_bn_span",
         POINT,
         SEVERAL_RANKS,

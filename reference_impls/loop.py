@@ -34,6 +34,7 @@ from reference_impls.data_stalls import as_requested
 from reference_impls.definitions import log_facts
 from reference_impls.links import goodputs
 from reference_impls.records import Records
+from reference_impls.shares import share_by_speed
 from reference_impls.shown_steps import ShownSteps
 from reference_impls.state_file import Progress, broadcast_state, state_name, write_state
 from reference_impls.training_state import KINDS, State, digests, shapes, sizes
@@ -136,6 +137,11 @@ def run(
         _log_span(request, world, log, built.implementation)
         drops = request.cache_cleared is not False
         log.point("gradient_agreement", agreement.before_training(built.pipeline, drops))
+        if request.parallel.shares == contract.SPEED:
+            log.point(
+                "shares_of_ranks",
+                share_by_speed(request, world, built.implementation, built.pipeline),
+            )
     log.stop("init_stop")
     log.start("run_start")
     training = _Training(request, world, built, pipeline, records, states.folder, agreement)

@@ -31,6 +31,7 @@ from suite.execution.request import (
     Normalisation,
     RunOptions,
     RunRequest,
+    Shares,
     Wire,
 )
 from suite.files.evidence_files import EvidenceFiles
@@ -93,6 +94,7 @@ __all__ = [
     "RunOptions",
     "RunRequest",
     "RunResult",
+    "Shares",
     "StallAnalysis",
     "Study",
     "SuiteError",

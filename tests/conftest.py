@@ -331,15 +331,15 @@ class Trained:
         return list(self.steps["loss"])
 
 
-def train(framework: str, folder: Path, data: contract.DataSet, **changes: Any) -> Trained:
+def train(
+    framework: str, folder: Path, data: contract.DataSet, module: str = "", **changes: Any
+) -> Trained:
     """Start a framework's implementation as the harness does, on as many ranks as are requested,
-    and read what it wrote."""
+    and read what it wrote. ``module`` is started in its place."""
     folder.mkdir()
     path = write_request(framework, folder, data, **changes)
-    module, ranks = (
-        load_framework(framework).module,
-        contract.read_request(str(path)).parallel.ranks,
-    )
+    module = module or load_framework(framework).module
+    ranks = contract.read_request(str(path)).parallel.ranks
     interpreter, variables = environment_of(framework).interpreter, allow_root(child_environment(1))
     command = [str(interpreter), "-m", module, "--request", str(path)]
     if ranks > 1:

@@ -2,13 +2,14 @@
 framework."""
 
 import importlib
-from typing import Callable, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Callable, Iterable, Iterator, List, Optional, Tuple
 
 import numpy as np
 
 from reference_impls.contract import Batch, ContractError, Loading, Pipeline, Request
 from reference_impls.data.order import epoch_order
 from reference_impls.data.reader import Images, Reader, Split
+from reference_impls.shares import Share
 
 READERS = {
     "idx": "reference_impls.data.mnist:MnistReader",
@@ -19,13 +20,6 @@ READERS = {
 """Readers by layout; imported when used, because photographs need Pillow."""
 
 
-class Share(NamedTuple):
-    """A rank's share of every mini-batch: rank ``rank`` of ``size`` ranks."""
-
-    rank: int
-    size: int
-
-
 ALONE = Share(0, 1)
 
 
@@ -34,8 +28,8 @@ class Batches:
     order and any process.
 
     Float32 images (samples, channels, height, width), or channels last, and int64 labels
-    (samples,). Rank r of n ranks takes the samples r, r + n, ... of a mini-batch: together they
-    train on the samples of one rank's mini-batch.
+    (samples,). Each rank takes its share of a mini-batch: together they train on the samples of
+    one rank's mini-batch.
     """
 
     def __init__(
@@ -57,9 +51,8 @@ class Batches:
     def __getitem__(self, index: int) -> Batch:
         if not 0 <= index < len(self):
             raise IndexError(index)
-        chosen = self._order[index * self._size : (index + 1) * self._size][
-            self._share.rank :: self._share.size
-        ]
+        whole = self._order[index * self._size : (index + 1) * self._size]
+        chosen = whole[self._share.of(len(whole))]
         if self._draws is None:
             images = self._reader.evaluation_images(self._split, chosen)
         else:
@@ -170,11 +163,15 @@ class ReaderPipeline(Pipeline):
         request, reader = self._request, self._make_reader(self._request)
         split = _checked(reader.evaluation(), request.data.eval_samples, request)
         normalise = self.normalisation(reader.channels_last)
-        order = np.arange(self._share.rank, len(split.labels), self._share.size)
+        order = np.arange(len(split.labels))[self._share.of(len(split.labels))]
         yield from self._fetch(
             Batches(reader, split, order, reader.evaluation_batch, None, normalise, ALONE),
             request.loading,
         )
+
+    def share(self, seconds: Tuple[float, ...]) -> None:
+        """By speed from now on."""
+        self._share = self._share._replace(seconds=seconds)
 
     def normalisation(self, from_channels_last: bool) -> Normalisation:
         """The request's, into the framework's layout."""

@@ -27,6 +27,7 @@ from reference_impls.contract import (
 )
 from reference_impls.data.idx import read_header
 from reference_impls.loop import Built
+from reference_impls.shares import Share
 
 SIDE, POOL = 28, 4
 FEATURES = (SIDE // POOL) ** 2
@@ -64,11 +65,11 @@ class PooledDigits(Pipeline):
     """Mini-batches of pooled pixels; the order comes from the seed and the epoch (Python's own
     generator, not NumPy's).
 
-    Rank r of n ranks takes the samples r, r + n, ... of a mini-batch.
+    Each rank takes its share of a mini-batch.
     """
 
     def __init__(self, request: Request, world: World) -> None:
-        self._request, self._rank, self._ranks = request, world.rank, world.size
+        self._request, self._share = request, Share(world.rank, world.size)
 
     def training(self, epoch: int) -> Iterator[Batch]:
         """The epoch's mini-batches."""
@@ -76,14 +77,18 @@ class PooledDigits(Pipeline):
         order = list(range(len(samples.labels)))
         random.Random(self._request.seed * 1000003 + epoch).shuffle(order)
         for batch in _batches(samples, order, self._request.global_batch_size):
-            yield Batch(
-                batch.images[self._rank :: self._ranks], batch.labels[self._rank :: self._ranks]
-            )
+            own = self._share.of(len(batch.labels))
+            yield Batch(batch.images[own], batch.labels[own])
 
     def evaluation(self) -> Iterator[Batch]:
         """The test set, in file order."""
         samples = read_split(self._request.data.directory, EVAL)
-        return _batches(samples, range(self._rank, len(samples.labels), self._ranks), EVAL_BATCH)
+        own = range(len(samples.labels))[self._share.of(len(samples.labels))]
+        return _batches(samples, own, EVAL_BATCH)
+
+    def share(self, seconds: Tuple[float, ...]) -> None:
+        """By speed from now on."""
+        self._share = self._share._replace(seconds=seconds)
 
     def files(self) -> List[str]:
         """Images and labels of both sets."""

@@ -24,7 +24,7 @@ from reference_impls.contract import (
     StepResult,
     as_requested,
 )
-from reference_impls.data.pipelines import Share, open_old_task, open_pipeline
+from reference_impls.data.pipelines import open_old_task, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.normalisation import open_synchroniser
 from reference_impls.precisions import LOSS_SCALE
@@ -37,6 +37,7 @@ from reference_impls.pytorch.part import train_part
 from reference_impls.pytorch.recompute import ScheduledStep, blocks
 from reference_impls.pytorch.spill import open_spill
 from reference_impls.pytorch.structure import dropout_of, layers_of
+from reference_impls.shares import Share
 from reference_impls.structure import layers_as_built
 
 DeviceBatch = Tuple[torch.Tensor, torch.Tensor]

@@ -20,8 +20,9 @@ from reference_impls.contract import (
     StepResult,
     as_requested,
 )
-from reference_impls.data.pipelines import Share, open_old_task, open_pipeline
+from reference_impls.data.pipelines import open_old_task, open_pipeline
 from reference_impls.loop import Built
+from reference_impls.shares import Share
 from reference_impls.structure import layers_as_built
 from reference_impls.tensorflow import arithmetic, loading, weights
 from reference_impls.tensorflow.exchange import (

@@ -248,6 +248,7 @@ FACETS = tuple(
         "collective",
         "isolation",
         "normalisation",
+        "shares",
         "recomputation",
         "accelerator",
         "timing",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reference_impls.contract import EXACT, FLOAT32, LOCAL, WAITING
+from reference_impls.contract import EQUAL, EXACT, FLOAT32, LOCAL, WAITING
 from reporter.data import frames as columns
 from reporter.data.derived import (
     cost_figures,
@@ -178,6 +178,7 @@ def _identity(record: RunRecord, system: Mapping[str, Any]) -> Row:
         "ranks": int(request["parallel"]["ranks"]),
         "collective": _collective(request["parallel"]),
         "normalisation": one_line(request["parallel"].get("normalisation", LOCAL)),
+        "shares": one_line(request["parallel"].get("shares", EQUAL)),
         "accumulation": int(request.get("accumulation", 1)),
         "timing": one_line(request.get("timing", WAITING)),
         "recomputation": _recomputation(request.get("recomputation")),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from reference_impls.contract import FLOAT32, LOCAL, WAITING
+from reference_impls.contract import EQUAL, FLOAT32, LOCAL, WAITING
 from reporter.data.entry_scores import MEASURED_J, SCORE_S, EntryScores
 from reporter.data.frames import (
     ALIKE,
@@ -42,6 +42,7 @@ USUAL: Mapping[str, tuple[object, str]] = {
     "normalisation": (LOCAL, "{}"),
     ISOLATION: (BARE, "isolation {}"),
     "recomputation": (WITHOUT, "{}"),
+    "shares": (EQUAL, "shares by {}"),
     "accumulation": (1, "accumulation {}"),
     "timing": (WAITING, "timing {}"),
     "resumed": (0, "resumed after {}"),
@@ -73,9 +74,9 @@ def entry_id(run: Row) -> str:
 
     What was trained is the same for all closed entries of a workload but for their precision. Where
     the code is not known, it is no part of the id; a closed entry's float32, local normalisation,
-    no recomputation, an update after every mini-batch, synchronised timing, no isolation, a run
-    that was not resumed and nodes that are alike are none either, so that entries from before there
-    were others keep their ids.
+    equal shares, no recomputation, an update after every mini-batch, synchronised timing, no
+    isolation, a run that was not resumed and nodes that are alike are none either, so that entries
+    from before there were others keep their ids.
     """
     left_out = (*TRAINED, CODE, *USUAL)
     identity = [run[name] for name in IDENTITY if name not in left_out] + [run["state"]]
@@ -302,6 +303,7 @@ _LABEL_PROPERTIES = (
     "collective",
     "isolation",
     "normalisation",
+    "shares",
     "recomputation",
     "batch_size",
     "accumulation",
@@ -350,6 +352,7 @@ def describe_property(name: str, value: object) -> str:
         "parameters": "{} parameters",
         "implementation": "code {}",
         "normalisation": "{} normalisation",
+        "shares": "shares: {}",
         "isolation": "isolation {}",
         "recomputation": "recomputation: {}",
         "resumed": "resumed after epoch {}",

@@ -60,6 +60,10 @@ IDENTITY: Mapping[str, str] = {
         "batch normalisation statistics: local (over one rank's samples) or synchronised (over the"
         " whole mini-batch)"
     ),
+    "shares": (
+        "samples of a mini-batch on each rank: equal, or by the speed of each rank, measured before"
+        " the first step"
+    ),
     "accumulation": "number of mini-batches whose gradients are summed for one update",
     "timing": (
         "synchronised (the loop waits for the device after every step, so the parts of a step are"

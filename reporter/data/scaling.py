@@ -4,11 +4,14 @@ nodes."""
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reference_impls.contract import SYNCHRONISED
+from reference_impls.contract import SPEED, SYNCHRONISED
 from reporter.data.frames import IDENTITY, Frames, Row
 from reporter.data.values import entries_of
 
-NOT_COMPARED = ("nodes", "ranks", "collective", "normalisation", "batch_size", "learning_rate")
+NOT_COMPARED = (
+    *("nodes", "ranks", "collective", "normalisation", "shares"),
+    *("batch_size", "learning_rate"),
+)
 SETTING = [name for name in IDENTITY if name not in NOT_COMPARED]
 STRONG, WEAK = "strong", "weak"
 
@@ -96,7 +99,8 @@ def _lines(group: list[Row]) -> list[ScalingLine]:
 def _exchange(entry: Row) -> str:
     """What ranks send to each other, in words."""
     statistics = ", synchronised normalisation" if entry["normalisation"] == SYNCHRONISED else ""
-    return f"{entry['collective']} all-reduce{statistics}"
+    shares = ", shares by speed" if entry["shares"] == SPEED else ""
+    return f"{entry['collective']} all-reduce{statistics}{shares}"
 
 
 def _global(entry: Row) -> float:

@@ -49,6 +49,7 @@ OF_RUN = (
     "collective",
     "isolation",
     "normalisation",
+    "shares",
     "division",
     "max_epochs",
     "suite_version",

@@ -10,11 +10,13 @@ from msgspec import Meta
 
 from reference_impls.contract import (
     BFLOAT16,
+    EQUAL,
     EXACT,
     FLOAT16,
     FROZEN,
     LOCAL,
     PRECISIONS,
+    SPEED,
     SYNCHRONISED,
     TIMINGS,
     UPDATED,
@@ -61,6 +63,7 @@ REQUEST: Mapping[str, Any] = {
     "parallel.ranks": Annotated[int, Meta(ge=1, le=MAX_RANKS)],
     "parallel.normalisation": one_of(LOCAL, SYNCHRONISED),
     "parallel.wire": one_of(EXACT, FLOAT16, BFLOAT16),
+    "parallel.shares": one_of(EQUAL, SPEED),
     "precision": one_of(*PRECISIONS),
     "timing": one_of(*TIMINGS),
 }

@@ -84,6 +84,7 @@ class Capability(str, enum.Enum):
     STATES = "training-states"
     ACCUMULATION = "accumulation"
     RANKS = "several-ranks"
+    SHARES = "unequal-shares"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from suite.api import (
     Placement,
     Precision,
     RunOptions,
+    Shares,
     Wire,
     place_ranks,
 )
@@ -232,6 +233,13 @@ class TrainingOptions:
         ),
     ] = Wire.EXACT
     accumulate: Annotated[int, Option(help=ACCUMULATE_HELP)] = 1
+    shares: Annotated[
+        Shares,
+        Option(
+            help="Samples of a mini-batch on each rank: `equal`, or by the `speed` of each rank, "
+            "measured before the first step (open division)."
+        ),
+    ] = Shares.EQUAL
     silence: Annotated[
         float,
         Option(

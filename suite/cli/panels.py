@@ -27,7 +27,8 @@ PANELS = {
     ),
     "Arithmetic": ("precision", "normalisation", "accumulate", "wire"),
     "Several nodes": (
-        *("hostfile", "nodes", "ranks_per_node", "weak", "collective", "launch_agent", "silence"),
+        *("hostfile", "nodes", "ranks_per_node", "weak", "shares", "collective"),
+        *("launch_agent", "silence"),
     ),
     "Measuring": (
         *("meters", "baseload", "timing", "power_pulse", "needs_power", "cool_to", "allow_busy"),

@@ -8,7 +8,7 @@ import typer
 
 from reference_impls.contract import request_to_dict
 from suite import api
-from suite.api import Placement, RunOptions, RunRequest, Timing
+from suite.api import Placement, RunOptions, RunRequest, Shares, Timing
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import current_round
 from suite.cli.findings import show_findings
@@ -129,6 +129,7 @@ def refuse_contradictions(training: TrainingOptions, settings: RunSettings) -> N
         (settings.keep_states, "keeps no training states; leave --keep-states out"),
         (settings.power_pulse, "has no power pulse; leave --power-pulse out"),
         (settings.memory_budget, "keeps all activations; leave --memory-budget out"),
+        (training.shares is Shares.SPEED, "has equal shares; leave --shares out"),
         (
             settings.timing is Timing.ASYNCHRONOUS,
             (

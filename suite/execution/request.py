@@ -49,6 +49,14 @@ class Wire(str, enum.Enum):
     BFLOAT16 = contract.BFLOAT16
 
 
+class Shares(str, enum.Enum):
+    """Samples of a mini-batch on each rank: equally many, or by the ranks' speeds (open
+    division)."""
+
+    EQUAL = contract.EQUAL
+    SPEED = contract.SPEED
+
+
 class Accelerator(str, enum.Enum):
     """The processor that trains; ``auto`` is CUDA on devices whose profile has a GPU."""
 
@@ -90,6 +98,7 @@ class RunOptions:
     collective: Collective = Collective.MPI
     normalisation: Normalisation = Normalisation.LOCAL
     wire: Wire = Wire.EXACT
+    shares: Shares = Shares.EQUAL
     accumulate: int = 1  # mini-batches whose gradients are summed for one update
     with_identity: bool = True  # the bundle has a digest of each board's serial number
     nonce: str | None = None

@@ -35,8 +35,8 @@ from suite.datasets.locate import (
     synthetic_place,
 )
 from suite.errors import SuiteError
+from suite.execution.parallel import refuse_shares, requested_parallel
 from suite.execution.request import (
-    FLOAT_BYTES,
     Accelerator,
     Collective,
     Normalisation,
@@ -51,7 +51,6 @@ from suite.machine.identify import resolve_device
 
 RUNS = Path("runs")
 GPU_WORKERS = 4
-BUCKET_BYTES, SMALL_MODELS_SHARE = 4 * 2**20, 0.25
 MAX_WORKERS, MAX_PREFETCH = 64, 64
 
 
@@ -206,7 +205,7 @@ def _training(
             _workers(options, accelerator),
             PREFETCH if options.prefetch is None else options.prefetch,
         ),
-        parallel=_parallel(options, workload, samples, batch_size),
+        parallel=requested_parallel(options, workload, samples, batch_size),
         batches="read",
         drop_cache_every_epoch=False,
         accelerator=accelerator.value,
@@ -263,35 +262,6 @@ def _data_set(name: str, prepared: PreparedDataSet, side: int | None) -> contrac
     )
 
 
-def bucket_bytes(gradient_bytes: int) -> int:
-    """Size of a bucket of gradients; a small model has several, so that exchanges begin during its
-    backward pass (docs/multi-node.md)."""
-    return min(BUCKET_BYTES, int(SMALL_MODELS_SHARE * gradient_bytes))
-
-
-def _parallel(
-    options: RunOptions, workload: Workload, train_samples: int, batch_size: int
-) -> contract.Parallel:
-    placement = options.placement
-    if placement.ranks == 1:
-        return contract.Parallel(1, 1, "none", 0, False)
-    smallest = train_samples % batch_size or batch_size
-    if smallest < placement.ranks:
-        raise SuiteError(
-            f"An epoch's smallest mini-batch has {smallest} sample{'s' * (smallest > 1)}, fewer"
-            f" than the {placement.ranks} ranks; choose another --batch-size, or fewer ranks."
-        )
-    return contract.Parallel(
-        placement.ranks,
-        placement.nodes,
-        options.collective.value,
-        bucket_bytes(workload.parameters * FLOAT_BYTES),
-        True,
-        options.normalisation.value,
-        options.wire.value,
-    )
-
-
 def _timing(options: RunOptions, framework: Framework, accelerator: str) -> str:
     waits_in_steps = options.placement.ranks > 1 or options.memory_budget is not None
     possible = possible_timings(accelerator, waits_in_steps, framework.asynchronous_on)
@@ -328,6 +298,7 @@ def validate_request(options: RunOptions) -> None:
         refuse_without(framework, Capability.RANKS, "--hostfile, --nodes and --ranks-per-node")
     if options.accumulate > 1:
         refuse_without(framework, Capability.ACCUMULATION, "--accumulate")
+    refuse_shares(options, framework)
     plain_name(options.organization, "--org")
     at_least_one = {
         "--epochs": options.epochs,

@@ -37,7 +37,7 @@ MAY_DIFFER = (
 )
 """Values of the request that follow from the nodes that are left, or that change nothing that is
 computed but rounding."""
-OF_SEVERAL_RANKS = ("parallel.normalisation", "parallel.wire")
+OF_SEVERAL_RANKS = ("parallel.normalisation", "parallel.wire", "parallel.shares")
 """Values that one rank does not have."""
 GO_BACK = "remove this file to continue from the state of the epoch before"
 BEGIN_ANEW = "run again without --resume: no state of an earlier epoch was kept"

@@ -1,7 +1,11 @@
 """Faults that the rules of suite.compliance.rules.course find, by check."""
 
+from collections.abc import Sequence
+
+from reference_impls.contract import SPEED
 from suite.compliance.rules.course import ONCE_IN_ORDER, PER_EPOCH
-from tests.faults.edits.fault import Fault, both, recomputed, sealed, unsealed
+from suite.compliance.shares import EVENT
+from tests.faults.edits.fault import Fault, both, in_turn, recomputed, sealed, unsealed
 from tests.faults.edits.file_edits import change_lines, drop_line, resealed
 from tests.faults.edits.log_edits import (
     EPOCHS,
@@ -14,6 +18,7 @@ from tests.faults.edits.log_edits import (
     repeat_event,
     repeat_event_before,
     repeat_event_first,
+    request_also,
     scale_run_time,
     set_boot,
     set_metadata,
@@ -23,7 +28,7 @@ from tests.faults.edits.log_edits import (
     stop_early_in_order,
     swap_events,
 )
-from tests.faults.edits.rank_log_edits import reboot_rank, shift_rank
+from tests.faults.edits.rank_log_edits import add_to_all_logs, reboot_rank, shift_rank
 from tests.faults.edits.table_edits import (
     PARTS,
     drop_rank,
@@ -47,6 +52,18 @@ CLOCK_EVENTS = (
 
 
 CELLS = (("samples", 1), ("epoch", 3), ("step", 5000), ("samples", -128), ("samples", 10**6))
+
+_BY_SPEED = request_also("parallel.shares", SPEED)
+_EQUAL = {"seconds_per_sample": [0.001, 0.001], "samples": [16, 16]}
+SPEEDS: dict[str, Sequence[object]] = {
+    "equal shares of ranks that differ in speed": 2
+    * [{"seconds_per_sample": [0.001, 0.003], "samples": [24, 8]}],
+    "shares that do not follow from the speeds": 2 * [{**_EQUAL, "samples": [24, 8]}],
+    "other speeds in rank 1's log": [_EQUAL, {**_EQUAL, "seconds_per_sample": [0.001, 0.0011]}],
+    "speeds of a third rank": 2 * [{**_EQUAL, "seconds_per_sample": [0.001, 0.001, 0.001]}],
+    "a speed of no time": 2 * [{**_EQUAL, "seconds_per_sample": [0.001, 0.0]}],
+    "speeds in words": ["fast", "slow"],
+}
 
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
@@ -144,6 +161,12 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         *both("rank 1 took less than its share", shrink_share(1), ranks=2),
         recomputed("1 rank requested", set_request("parallel.ranks", 1), ranks=2),
         *both("3 ranks requested", set_request("parallel.ranks", 3), ranks=2),
+        *(
+            fault
+            for name, logged in SPEEDS.items()
+            for fault in both(name, in_turn(_BY_SPEED, add_to_all_logs(EVENT, logged)), ranks=2)
+        ),
+        *both("shares by speeds that nobody logged", _BY_SPEED, ranks=2),
     ),
     "steps-in-time": (
         *(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reference_impls.contract import SYNCHRONISED
+from reference_impls.contract import SPEED, SYNCHRONISED
 from tests.faults.edits.fault import Fault, both, in_turn
 from tests.faults.edits.log_edits import (
     SYNCHRONISED_RESNET,
@@ -70,6 +70,9 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "closed-wire": (
         *_refused("closed-wire"),
         *both("gradients sent as bfloat16", set_everywhere("parallel.wire", "bfloat16"), ranks=2),
+    ),
+    "closed-shares": both(
+        "shares by the ranks' speeds", request_also("parallel.shares", SPEED), ranks=2
     ),
     "closed-accumulation": both("two mini-batches an update", request_also("accumulation", 2)),
     "normalisation-synchronisable": (

@@ -1,6 +1,6 @@
 """Faults that the rules of suite.compliance.rules.run_record find, by check."""
 
-from reference_impls.contract import ASYNCHRONOUS, BF16_MIXED, FLOAT16, SYNCHRONISED
+from reference_impls.contract import ASYNCHRONOUS, BF16_MIXED, FLOAT16, SPEED, SYNCHRONISED
 from suite.catalog.meter_choice import LEFT_OUT
 from tests.faults.edits.fault import Fault, both, sealed
 from tests.faults.edits.file_edits import set_run, shift_start
@@ -38,6 +38,11 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         *both(
             "gradients in float16, and nothing of it in the command",
             set_everywhere("parallel.wire", FLOAT16),
+            ranks=2,
+        ),
+        *both(
+            "shares by speed, and nothing of it in the command",
+            request_also("parallel.shares", SPEED),
             ranks=2,
         ),
         *both(

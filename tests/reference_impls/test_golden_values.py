@@ -32,8 +32,9 @@ from reference_impls.contract import (
 )
 from reference_impls.data.order import epoch_order
 from reference_impls.data.photographs import ImageFolderReader, random_crop
-from reference_impls.data.pipelines import Share, open_pipeline
+from reference_impls.data.pipelines import open_pipeline
 from reference_impls.schedules import SCHEDULES
+from reference_impls.shares import Share
 from suite.bundle.log import read_log
 from suite.catalog.workloads import load_workload, load_workloads
 from suite.datasets.prepare import from_directory

@@ -4,12 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from reference_impls.contract import SECONDS_PER_NS, log_name
+from reference_impls.contract import SECONDS_PER_NS, SPEED, log_name
+from reference_impls.shares import samples_of_ranks
 from suite.bundle.layout import PARTS, STEPS
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.steps import StepRecords
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.compliance.shares import EVENT, measured_seconds, samples_of
 from suite.compliance.wording import numbers_text, ordinal, seconds_text, value_text
 from suite.files.counted import counted
 
@@ -20,6 +22,7 @@ PER_EPOCH = ("epoch_start", "epoch_stop")
 EVALUATION = ("eval_start", "eval_accuracy", "eval_stop")
 ROUNDING_S = 1e-6
 MAX_END_DIFFERENCE_S = 0.01
+MAX_SHOWN = 16  # ranks
 
 
 def _events(context: BundleContext) -> Violations:
@@ -210,15 +213,18 @@ def _ranks(context: BundleContext) -> Violations:
     logged = context.log.value("ranks")
     if logged != ranks:
         yield Violation("log.txt", f"ranks = {ranks}, as requested", value_text(logged))
+    by_speed = context.request.parallel.shares == SPEED
+    yield from _measured(context) if by_speed else ()
     for rank, steps in context.steps.by_rank():
         samples, shares = steps.samples.tolist(), _shares(context, len(steps), rank)
         wrong = _first_other(samples, shares)
         if wrong is not None:
             whole = "rank 0 to take all samples of each mini-batch"
-            part = (
+            equal = (
                 f"rank {rank} to take every {ordinal(ranks)} sample of each mini-batch, from the"
                 f" {ordinal(rank + 1)} on"
             )
+            part = f"rank {rank} to take its share by the measured speeds" if by_speed else equal
             yield Violation(
                 STEPS,
                 f"{whole if ranks == 1 else part}: {shares[wrong]} samples",
@@ -227,13 +233,37 @@ def _ranks(context: BundleContext) -> Violations:
             )
 
 
+def _measured(context: BundleContext) -> Violations:
+    """Check that every rank logged the same measured speeds, and the samples that follow from
+    them."""
+    ranks, batch = context.request.parallel.ranks, context.request.global_batch_size
+    seconds = measured_seconds(context.log, ranks)
+    for rank, log in context.logs():
+        event, own = log.first(EVENT), measured_seconds(log, ranks)
+        if event is None or own is None or own != seconds:
+            yield Violation(
+                log_name(rank),
+                f"{EVENT} with the seconds per sample of {ranks} ranks, the same in every log",
+                "no such event" if event is None else value_text(event.value),
+                None if event is None else event.line,
+            )
+        elif event.value.get("samples") != samples_of_ranks(own, batch):
+            yield Violation(
+                log_name(rank),
+                f"the samples of a mini-batch of {batch} by these speeds:"
+                f" {samples_of_ranks(own, batch)[:MAX_SHOWN]}",
+                value_text(event.value.get("samples")),
+                event.line,
+            )
+
+
 def _shares(context: BundleContext, steps: int, rank: int) -> list[int]:
     """The samples of a rank, step by step."""
-    samples = context.request.data.train_samples
-    batch, ranks = context.request.global_batch_size, context.request.parallel.ranks
+    samples, batch = context.request.data.train_samples, context.request.global_batch_size
     firsts = batch * (np.arange(steps) % -(-samples // batch))
-    shares: list[int] = (-((rank - np.minimum(batch, samples - firsts)) // ranks)).tolist()
-    return shares
+    sizes = np.minimum(batch, samples - firsts).tolist()
+    shares = {size: samples_of(context, rank, size) for size in set(sizes)}
+    return [shares[size] for size in sizes]
 
 
 def _first_other(found: list[int], wanted: list[int]) -> int | None:

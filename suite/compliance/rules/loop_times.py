@@ -7,6 +7,7 @@ from suite.bundle.arrays import Values
 from suite.bundle.layout import STEPS
 from suite.compliance.evidence import event_pairs
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
+from suite.compliance.shares import samples_of
 from suite.compliance.updates import ends_update
 from suite.files.counted import counted
 
@@ -109,12 +110,9 @@ def _long_enough(context: BundleContext) -> Violations:
             continue
         costs_s = np.sort(steps.compute_s / np.maximum(steps.samples, 1))
         fast_s = float(costs_s[len(costs_s) // FAST_STEPS])
-        share = request.data.eval_samples / request.parallel.ranks
-        batching = (
-            1.0
-            if request.accelerator == "cpu"
-            else min(1.0, request.global_batch_size / request.parallel.ranks / EVALUATION_BATCH)
-        )
+        share = samples_of(context, rank, request.data.eval_samples)
+        batch = samples_of(context, rank, request.global_batch_size)
+        batching = 1.0 if request.accelerator == "cpu" else min(1.0, batch / EVALUATION_BATCH)
         shortest_s = fast_s * share * batching / TRAINING_PER_FORWARD / GENEROSITY
         for start, _, evaluation_s in event_pairs(
             context.bundle.log(rank), "eval_start", "eval_stop"
@@ -122,7 +120,7 @@ def _long_enough(context: BundleContext) -> Violations:
             if evaluation_s < shortest_s:
                 yield Violation(
                     log_name(rank),
-                    f"at least {shortest_s:.3g} s for {share:.0f} samples in the evaluation of"
+                    f"at least {shortest_s:.3g} s for {share} samples in the evaluation of"
                     f" epoch {start.epoch} on rank {rank}",
                     f"{evaluation_s:.3g} s",
                     start.line,

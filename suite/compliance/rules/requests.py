@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from reference_impls.contract import EXACT, LOCAL
+from reference_impls.contract import EQUAL, EXACT, LOCAL
 from suite.catalog.frameworks import known_frameworks
 from suite.compliance.agreement import ExpectedField, differing_fields, field_of
 from suite.compliance.rule import CLOSED, OfRequest, RequestContext, Rule, Violation, Violations
@@ -224,15 +224,22 @@ RULES = (
         "closed-gradients",
         "A closed run updates its parameters after every mini-batch, by the exact sum of its ranks'"
         " gradients. The suite's all-reduce over MPI, or the framework's own all-reduce, computes"
-        " this sum, and gradients are sent without rounding.",
+        " this sum, and gradients are sent without rounding. The ranks have equal shares of the"
+        " samples.",
         "An exact sum is the same mathematics in every library. Rounding gradients before they are"
         " sent halves the sending time and changes convergence; accumulating gradients amounts to a"
-        " larger batch with fewer exchanges.",
-        f"leave --collective, --wire and --accumulate out{OPEN_INSTEAD}",
+        " larger batch with fewer exchanges. Unequal shares follow"
+        " from a short measurement.",
+        f"leave --collective, --wire, --shares and --accumulate out{OPEN_INSTEAD}",
         (
             OfRequest("closed-collective", _collective, CLOSED),
             OfRequest(
                 "closed-wire", _table(lambda _: (ExpectedField("parallel.wire", EXACT),)), CLOSED
+            ),
+            OfRequest(
+                "closed-shares",
+                _table(lambda _: (ExpectedField("parallel.shares", EQUAL),)),
+                CLOSED,
             ),
             OfRequest(
                 "closed-accumulation", _table(lambda _: (ExpectedField("accumulation", 1),)), CLOSED

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from reference_impls.contract import (
+    EQUAL,
     EXACT,
     LOCAL,
 )
@@ -25,7 +26,7 @@ from suite.compliance.wording import joined_names
 
 ORDER = 25  # before the log's course
 
-OF_SEVERAL_RANKS = ("--normalisation", "--wire")
+OF_SEVERAL_RANKS = ("--normalisation", "--wire", "--shares")
 KEEP = "hand in run.json as `suite run` wrote it"
 OPTIONS: Mapping[str, str] = {
     "--division": "division",
@@ -44,6 +45,7 @@ OPTIONS: Mapping[str, str] = {
     "--device": "platform",
     "--normalisation": "parallel.normalisation",
     "--wire": "parallel.wire",
+    "--shares": "parallel.shares",
     "--precision": "precision",
     "--accumulate": "accumulation",
     "--timing": "timing",
@@ -55,6 +57,7 @@ UNTYPED: Mapping[str, object] = {
     "--steps": None,
     "--normalisation": LOCAL,
     "--wire": EXACT,
+    "--shares": EQUAL,
     "--accumulate": 1,
 }
 """Options whose value is the same for all workloads and machines where they are not typed."""
@@ -367,8 +370,8 @@ RULES = (
         "command-agrees",
         "The recorded command starts a run, with options that `suite run` has. Every option has"
         " the same value as in the request; where --prefetch, --workers, --steps, --precision,"
-        " --normalisation, --wire, --accumulate or --timing is not given, the request has the"
-        " suite's default. Exactly the meters that the command leaves out are recorded as left"
+        " --normalisation, --wire, --shares, --accumulate or --timing is not given, the request has"
+        " the suite's default. Exactly the meters that the command leaves out are recorded as left"
         " out.",
         "The harness makes the request from the command. If one of them is changed afterwards, "
         "they contradict each other.",

@@ -18,7 +18,7 @@ from suite.catalog.timings import Timing
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import find_bundles
 from suite.errors import FileError, SuiteError
-from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Wire
+from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Shares, Wire
 from suite.launch.placement import Placement
 from suite.metrics.replication_record import common_settings
 
@@ -131,6 +131,7 @@ def options_of(
         ),
         normalisation=Normalisation(request.parallel.normalisation),
         wire=Wire(request.parallel.wire),
+        shares=Shares(request.parallel.shares),
         accumulate=request.accumulation,
         precision=_precision(request),
         timing=Timing(request.timing),

@@ -15,7 +15,8 @@ from PIL import Image
 from reference_impls.contract import ContractError, DataSet, Loading, Preprocessing, Request
 from reference_impls.data.cifar10 import scaled
 from reference_impls.data.photographs import ImageFolderReader, central_crop, random_crop
-from reference_impls.data.pipelines import READERS, Share, open_pipeline
+from reference_impls.data.pipelines import READERS, open_pipeline
+from reference_impls.shares import Share
 from suite.catalog.data_sets import load_data_set
 from suite.datasets.synthetic import WRITERS
 from tests.builders import Scenario, make_request

@@ -114,7 +114,7 @@ def test_a_figure_s_numbers_are_numbers_and_its_sensor_is_columns() -> None:
 def test_scaling_is_strong_at_the_same_batch_and_weak_at_the_same_batch_of_a_rank() -> None:
     def entry(name: str, nodes: int, batch_size: int, ranks: int) -> dict[str, Any]:
         told = {"entry_id": name, "nodes": nodes, "batch_size": batch_size, "ranks": ranks}
-        return {**told, "collective": "mpi", "normalisation": "local"}
+        return {**told, "collective": "mpi", "normalisation": "local", "shares": "equal"}
 
     rows = [
         entry("d", 4, 64, 8),

@@ -22,6 +22,7 @@ from suite.metrics.comparisons import Interval, run_statistics
 
 USUAL = {
     "normalisation": "local",
+    "shares": "equal",
     "isolation": "none",
     "recomputation": "none",
     "accumulation": 1,
@@ -189,6 +190,7 @@ def test_a_label_has_what_differs_among_entries_of_one_framework_and_machine() -
         ("resumed", 3, "resumed after epoch 3"),
         ("short", 0, "whole schedule"),
         ("short", 4, "limited to 4 epochs"),
+        ("shares", "speed", "shares: speed"),
         ("accumulation", 2, "2 mini-batches an update"),
         ("storage_medium", None, "storage medium unknown"),
         ("storage_medium", math.nan, "storage medium unknown"),

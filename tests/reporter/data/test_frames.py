@@ -98,7 +98,13 @@ def test_scaling_holds_the_global_batch_or_that_of_a_rank_and_the_ranks_per_node
     }
     columns = ("nodes", "ranks", "batch_size", "collective")
     entries = [
-        entry(name, normalisation="local", framework="numpy", **dict(zip(columns, of, strict=True)))
+        entry(
+            name,
+            normalisation="local",
+            shares="equal",
+            framework="numpy",
+            **dict(zip(columns, of, strict=True)),
+        )
         for name, of in settings.items()
     ]
     lines = scaling_lines(frames_of(entries, []), settings)

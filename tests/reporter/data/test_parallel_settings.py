@@ -61,6 +61,7 @@ def row(path: Path) -> Row:
         (set_everywhere("parallel.wire", "bfloat16"), "collective", "mpi in bfloat16"),
         (set_everywhere("parallel.collective", "native"), "collective", "native"),
         (set_everywhere("parallel.normalisation", "synchronised"), "normalisation", "synchronised"),
+        (request_also("parallel.shares", "speed"), "shares", "speed"),
         (request_also("accumulation", 4), "accumulation", 4),
         (request_also("timing", "asynchronous"), "timing", "asynchronous"),
         (set_run("resumed", RESUMED), "resumed", 2),
@@ -90,7 +91,8 @@ def test_a_setting_is_part_of_the_entry(
 
 
 def test_what_ranks_send_and_normalise_are_columns_of_the_board() -> None:
-    assert {"collective", "normalisation", "accumulation"} <= {facet.name for facet in FACETS}
+    settings = {"collective", "normalisation", "shares", "accumulation"}
+    assert settings <= {facet.name for facet in FACETS}
 
 
 def test_the_page_of_a_resumed_run_says_what_it_continues(

@@ -50,11 +50,12 @@ def test_ranks_that_synchronise_have_a_line_of_their_own_from_the_same_run_of_on
     alike |= {
         "collective": ["none", "mpi", "mpi"],
         "normalisation": ["local", "local", "synchronised"],
+        "shares": ["equal", "equal", "speed"],
     }
     lines = scaling_lines(replace(frames, entries=entries.assign(**alike)), entries["entry_id"])
     assert [line.text for line in lines] == [
         "strong, batch 32, mpi all-reduce",
-        "strong, batch 32, mpi all-reduce, synchronised normalisation",
+        "strong, batch 32, mpi all-reduce, synchronised normalisation, shares by speed",
     ]
 
 

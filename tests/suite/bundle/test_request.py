@@ -33,6 +33,7 @@ LIMITS: list[tuple[str, Any, Any]] = [
     ("parallel.ranks", 4096, 4097),
     ("parallel.normalisation", "synchronised", "synchronized"),
     ("parallel.wire", "bfloat16", "bfloat"),
+    ("parallel.shares", "speed", "fast"),
     ("precision", "fp16-mixed", "fp16"),
     ("timing", "asynchronous", "synchronised\n"),
     ("start.fresh", PATTERNS, [*PATTERNS, "p"]),

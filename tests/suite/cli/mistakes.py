@@ -178,6 +178,13 @@ OF_THE_SUITE = {
     "suite run --division open --workload resnet18 --accumulate 2 --normalisation synchronised": (
         "leave --accumulate out"
     ),
+    "suite run --division open --workload resnet18 --shares speed": "--normalisation synchronised",
+    "suite run --division open --workload lenet --shares speed --collective native": (
+        "leave --collective native out"
+    ),
+    "suite run --division open --workload lenet --shares speed --stall-analysis": (
+        "leave --shares out"
+    ),
     "suite run --division open --workload lenet --accumulate 2 --memory-budget 2GB": (
         "leave --memory-budget or --accumulate out"
     ),

@@ -4,8 +4,8 @@ import pytest
 
 from reference_impls.communication import plan_buckets
 from suite.catalog.workloads import load_workload
+from suite.execution.parallel import bucket_bytes
 from suite.execution.request import FLOAT_BYTES
-from suite.execution.resolve import bucket_bytes
 
 LENET = [150, 6, 2400, 16, 48_000, 120, 10_080, 84, 840, 10]
 """Weights and biases of LeNet-5's two convolutions and three linear layers."""

@@ -14,7 +14,7 @@ from suite.catalog.timings import Timing
 from suite.catalog.workloads import OtherData, load_workload
 from suite.errors import SuiteError
 from suite.execution import resolve
-from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Wire
+from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Shares, Wire
 from suite.execution.resolve import choose_data, resolve_options, validate_request
 from suite.launch.placement import Placement
 
@@ -22,6 +22,7 @@ RESNET = RunOptions(Division.OPEN, "generic", "resnet18", "pytorch")
 LENET = replace(RESNET, workload="lenet")
 """MNIST: 60,000 samples, 16 a mini-batch."""
 SYNCHRONISED, NATIVE = Normalisation.SYNCHRONISED, Collective.NATIVE
+BY_SPEED = Shares.SPEED
 
 
 def resolved(options: RunOptions, **changes: Any) -> contract.Request:
@@ -60,6 +61,10 @@ def test_every_option_has_its_limits(
         ({"normalisation": SYNCHRONISED}, None),
         ({"wire": Wire.FLOAT16, "collective": NATIVE}, "works only with the suite's all-reduce"),
         ({"wire": Wire.FLOAT16}, None),
+        ({"shares": BY_SPEED, "collective": NATIVE}, "leave --collective native out"),
+        ({"shares": BY_SPEED}, "add --normalisation synchronised"),
+        ({"shares": BY_SPEED, "normalisation": SYNCHRONISED}, None),
+        ({"shares": BY_SPEED, "workload": "lenet", "accumulate": 2}, None),
         ({"collective": NATIVE}, None),
         ({"spill": "/srv"}, "add --memory-budget"),
         ({"spill": "/srv", "memory_budget": "2GB"}, None),

@@ -121,6 +121,8 @@ def test_a_run_goes_on_from_the_last_state_that_it_kept(
         ({"wire": "float16"}, {}, "parallel.wire = float16, but this command asks for exact"),
         ({"normalisation": "synchronised"}, {}, "parallel.normalisation = synchronised"),
         ({"wire": "float16"}, {"ranks": 1}, None),
+        ({"shares": "speed"}, {}, "parallel.shares = speed, but this command asks for equal"),
+        ({"shares": "speed"}, {"ranks": 1}, None),
         ({"ranks": 1}, {"wire": "float16"}, None),
     ],
 )

@@ -35,13 +35,14 @@ def test_a_run_is_made_again_as_it_was(good_bundle: Path) -> None:
         threads=7,
         loading=request.loading._replace(workers=8, prefetch=9),
         accumulation=10,
-        parallel=Parallel(2, 1, "native", 2**22, True, "synchronised", "float16"),
+        parallel=Parallel(2, 1, "native", 2**22, True, "synchronised", "float16", "speed"),
     )
     found = options_of(Original(bundle, changed), "lab", None, None)
     assert (found.seed, found.epochs, found.steps, found.batch_size) == (3, 4, 5, 6)
     assert (found.threads, found.workers, found.prefetch, found.accumulate) == (7, 8, 9, 10)
     assert (found.placement.ranks, found.collective.value) == (2, "native")
     assert (found.normalisation.value, found.wire.value) == ("synchronised", "float16")
+    assert found.shares.value == "speed"
     assert (found.organization, found.data) == ("lab", None)
     digits = changed._replace(data=request.data._replace(name="digits"))
     for one, folder, data in (
