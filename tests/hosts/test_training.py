@@ -19,8 +19,8 @@ both ends, all that the other end has."""
 
 
 MEASURING_BYTES = sum(2**power for power in range(16, 21)) + 2 * 2**20
-"""What each of two nodes sends to measure its link before the run: messages from 64 KiB to 1 MiB,
-the last one three times."""
+"""What each of two nodes sends at most to measure its link before the run: messages from 64 KiB to
+1 MiB, the last one three times. A busy machine sends fewer: the first slow one is the last."""
 
 
 def counted(trainer: Trainer) -> dict[str, Traffic]:
@@ -42,7 +42,7 @@ def train_and_count(
             after[host].sent_bytes - before[host].sent_bytes,
             after[host].received_bytes - before[host].received_bytes,
         ):
-            assert least < crossed - MEASURING_BYTES < at_most * least
+            assert least < crossed < at_most * least + MEASURING_BYTES
     assert bundle.log().value("nodes_of_ranks") == ["node0", "node1"]
     assert list(steps.groupby("rank")["samples"].sum()) == [3 * 719, 3 * 719]
     return bundle
@@ -68,7 +68,8 @@ def test_accumulated_gradients_cross_the_wire_once_an_update(
     )
     after = trainer.cluster.traffic(first)
     least = LEAST_BYTES * 3 * 9
-    assert least < after.received_bytes - before.received_bytes - MEASURING_BYTES < 1.05 * least
+    received_bytes = after.received_bytes - before.received_bytes
+    assert least < received_bytes < 1.05 * least + MEASURING_BYTES
     assert {
         bucket["exchanges"] for event in bundle.log().all("bucket_times") for bucket in event.value
     } == {9}

@@ -308,8 +308,8 @@ RULES = (
         "of it, apart from the errors that both meters state. A meter at the wall reads at most "
         "twice the board's power plus 5 W.",
         "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"
-        " rare, so many implausible readings show that the meter is broken or that its readings"
-        " were edited. A board draws at least what its chips draw.",
+        " rare: if more readings are implausible, the meter is broken or its readings were"
+        " edited. A board draws at least what its chips draw.",
         "check the sensor, its unit, its connection and what else it measures (rules/power.toml,"
         " meters.toml); run again",
         (

@@ -79,7 +79,9 @@ def test_every_figure_is_drawn_and_the_same_records_give_the_same_bytes(
 
 
 def test_a_folder_without_an_experiment_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match="holds no measurement of training beside inference"):
+    with pytest.raises(
+        SuiteError, match="holds no measurement of simultaneous training and inference"
+    ):
         sawtooth(tmp_path)
 
 

@@ -19,6 +19,6 @@ def test_what_valgrind_counted_says_so_and_what_it_simulated_too(name: str) -> N
     drawn = draw_item(REGISTRY, item, source_of(item, runs, [repository_root() / runs.folder]))
     assert isinstance(drawn, DrawnItem) and "counted by valgrind cachegrind" in drawn.caption
     is_simulated = item.state is ItemState.SIMULATED
-    assert ("simulated caches" in drawn.mark) is is_simulated
+    assert ("simulates the caches" in drawn.mark) is is_simulated
     axes = [panel.axis for panel in drawn.figure.panels if isinstance(panel, Rows)]
     assert any("simulated" in axis for axis in axes) is is_simulated

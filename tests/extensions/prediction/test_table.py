@@ -91,7 +91,7 @@ def test_a_sweep_over_more_than_resources_is_no_table_of_modes(tmp_path: Path) -
     )
     with pytest.raises(
         FileError,
-        match="varies batch_size as well as resources; give every setting that is",
+        match="varies batch_size as well as resources; use only one value of each",
     ):
         read_table(tmp_path / "sweep")
 

@@ -33,7 +33,7 @@ def test_changed_files_have_no_place_under_the_suites_name(changed: Path) -> Non
         f"lenet/pytorch/run_{number}/run.json" for number in (1, 2, 3)
     ]
     assert {finding.observed for finding in findings} == {"1111111111111111…"}
-    assert "another name" in findings[0].fix
+    assert "a name of its own" in findings[0].fix
 
 
 def test_files_of_an_earlier_version_are_admitted_where_the_round_lists_them(

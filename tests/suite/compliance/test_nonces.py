@@ -67,7 +67,10 @@ def test_a_locked_entry_with_the_rounds_nonce_complies_and_can_be_nominated(
 
 def test_an_entry_that_was_not_locked_is_refused(judge: Judge) -> None:
     ((expected, _),) = judge(nonce=NONCE, locked=("0" * 64,))
-    assert expected == "an entry that was locked before the nonce was given out (1 locked digest)"
+    assert (
+        expected
+        == "an entry that was locked before the nonce was given out (the round has 1 locked digest)"
+    )
     assert judge(nonce=NONCE, locked=()), "where nobody locked an entry, none is locked"
 
 

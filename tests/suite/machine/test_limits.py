@@ -206,7 +206,7 @@ def test_a_kernel_without_cpu_idle_gives_the_least_weight(
 
 def test_a_real_process_gets_only_what_another_one_leaves() -> None:
     """Both on one core, until the other one has used 0.6 s of it: the idle one gets less than a
-    tenth."""
+    quarter, even if the tests themselves run at a low priority."""
     try:
         with when_idle() as (_, limit_process):
             core = min(os.sched_getaffinity(0))
@@ -226,7 +226,7 @@ def test_a_real_process_gets_only_what_another_one_leaves() -> None:
                 until_s = _cpu_s(both[1].pid) + 0.6
                 while _cpu_s(both[1].pid) < until_s:
                     time.sleep(0.05)
-                assert _cpu_s(both[0].pid) - began_s < 0.06
+                assert _cpu_s(both[0].pid) - began_s < 0.15
             finally:
                 for process in both:
                     process.kill()
