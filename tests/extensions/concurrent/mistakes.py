@@ -24,7 +24,7 @@ MISTAKES = {
     "suite concurrent --train lenet tune --p99 300ms": "Options come after the subcommand",
     "suite concurrent turne --p99 300ms": "Did you mean 'tune'",
     "suite concurrent show empty": "make one with `suite concurrent",
-    "suite concurrent show nowhere": "nowhere holds no measurement of simultaneous training and inference",
+    "suite concurrent show nowhere": "nowhere holds no measurement of simultaneous",
     f"{TUNE} --p99 300": "--p99 '300' is not a duration",
     f"{TUNE} --p99 0ms": "give a limit above 0",
     f"{TUNE} --p99 300ms --max-watts -20": "give a power above 0",
