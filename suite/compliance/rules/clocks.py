@@ -204,7 +204,7 @@ RULES = (
         "The wall clock is right. It agrees with the monotonic clock to a quarter of a second from"
         " event to event, and with the wall clocks of other nodes to a minute. For all runs in"
         " the same boot of a machine, both clocks give the same order, and their difference stays"
-        " the same. By the wall clock, a bundle is sealed after its run.",
+        " the same to a minute. By the wall clock, a bundle is sealed after its run.",
         "On a board without a battery for its clock, the time of day may be set during a run."
         " Durations are not affected, but the readings of other instruments cannot be aligned with"
         " the run, and the run has a wrong date.",

@@ -157,8 +157,7 @@ def _evaluations(context: BundleContext) -> Violations:
 
 
 def _step_counts(context: BundleContext) -> Violations:
-    """Check that every rank has every step once, and that the ranks' shares add up to each
-    mini-batch."""
+    """Check that every rank has every step once, and that shares add up to each mini-batch."""
     samples, batch = context.request.data.train_samples, context.request.global_batch_size
     finished, before = context.log.finished_epochs(), context.epochs_before * -(-samples // batch)
     for rank, of_rank in context.steps.by_rank():
@@ -193,7 +192,8 @@ def _step_counts(context: BundleContext) -> Violations:
                 )
             yield Violation(
                 STEPS,
-                f"epoch {epoch}: {samples} samples in {steps} steps of at most {batch}",
+                f"epoch {epoch}: {samples} samples in {counted(steps, 'step')}, {batch} in each but"
+                " the last",
                 observed,
             )
 

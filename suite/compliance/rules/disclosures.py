@@ -59,7 +59,7 @@ def _labels(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 NODES,
-                f"the label node{place} in the keys host and node",
+                f"host: the label node{place}; node: a label (node0, node1, …) or null",
                 f"{value_text(node.host)} and {value_text(node.node)}",
             )
         address = (node.link or {}).get("address")

@@ -174,9 +174,9 @@ RULES = (
     Rule(
         "ranks-exchange",
         "Ranks exchange each bucket of gradients once an update, after as many mini-batches as"
-        " requested, and wait for the exchange only then. With the suite's all-reduce, ranks on"
-        " several nodes wait in every update, and the median wait is at least 1 microsecond. A"
-        " single rank never waits.",
+        " requested, and wait for the exchange only then. With the suite's all-reduce, the median"
+        " wait of a rank is at least 1 microsecond, and ranks on several nodes wait in every"
+        " update. A single rank never waits.",
         "If gradients are exchanged less often, the exchange takes less time and fewer bytes, but"
         " the run trains with a larger mini-batch. A wait is never 0 s, because asking MPI whether"
         " a sum is complete takes time.",

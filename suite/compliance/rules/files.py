@@ -71,7 +71,7 @@ def _observed(name: str, known: set[str], context: BundleContext) -> str:
     if twin is not None:
         return f"a file that differs from {twin} in capital letters only"
     if name == layout.WITHDRAWN:
-        return "a withdrawal without a reason: the file is empty or is not a text file"
+        return "a withdrawal without a reason: the file is empty, too large or not a text file"
     if name.startswith("log.rank"):
         return (
             "a log of a rank that does not exist: the run has"

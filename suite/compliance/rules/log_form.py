@@ -244,8 +244,8 @@ RULES = (
         " takes at least as long as drawing its initial weights: 2 ns a parameter.",
         "What is built, compiled and tuned before run_start is not measured: without a limit, "
         "training could be moved there. What is built before init_start is not recorded at all.",
-        "log init_start before the model is built and init_stop after it; log run_start"
-        " before any work that takes more than 30 minutes",
+        "log init_start before the model is built and init_stop after it; log run_start at most"
+        " 30 minutes after init_start, and do longer work during the run",
         (
             OfBundle("initialisation-capped", _capped),
             OfBundle("initialisation-takes", _takes),

@@ -292,9 +292,9 @@ RULES = (
     Rule(
         "losses-computed",
         "Losses are finite, not negative and not all alike. In a closed run, the first losses are"
-        " near the loss of guessing. The loss takes more than ten steps to fall from an untrained"
-        " model's loss to a trained model's. At most one loss in fifty equals the loss of the step"
-        " before. The losses of a closed run with one rank are float32 numbers.",
+        " near the loss of guessing. In such a run, the loss takes more than ten steps to fall from"
+        " an untrained model's loss to a trained model's, and at most one loss in fifty equals the"
+        " loss of the step before. The losses of a closed run with one rank are float32 numbers.",
         "Losses that break this rule were made up, come from other initial weights, or were"
         " rounded afterwards. If a larger mini-batch is recorded as several steps, these steps"
         " have the same loss.",
@@ -328,12 +328,12 @@ RULES = (
     Rule(
         "accuracy-fits-loss",
         "In a closed run, the error rate of an evaluation (1 - accuracy) is at least 0.05 times the"
-        " mean training loss over the last quarter of its epoch. A model whose loss is less than a"
-        " quarter of the loss of guessing is at least twice as accurate as guessing.",
+        " mean training loss over the last quarter of its epoch, if that makes at least 20 errors."
+        " A model whose loss is less than a quarter of the loss of guessing is at least twice as"
+        " accurate as guessing.",
         "A model with a mean cross-entropy of 0.3 on its training samples is wrong on about one in"
         " ten other samples, not on one in a hundred. In real runs, the error rate is 0.15 to 4.3"
-        " times the loss. A trained model with the accuracy of guessing was not"
-        " evaluated.",
+        " times the loss. A trained model with the accuracy of guessing was not evaluated.",
         "run again; never edit losses or accuracies",
         (
             OfBundle("accuracy-below-loss", _low_enough, CLOSED),
