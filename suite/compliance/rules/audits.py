@@ -61,7 +61,7 @@ def _audits(context: SubmissionContext) -> Violations:
                 name,
                 "an audit that agrees with the run",
                 f"it contradicts the run {where_contradicted(record)}",
-                fix="withdraw the run, or answer in the review",
+                fix="withdraw the run, or reply to the reviewer",
             )
 
 

@@ -48,7 +48,7 @@ def _complete(context: BundleContext) -> Violations:
             wanted = joined_names([value_text(name) for name in names])
             yield Violation(
                 NODES,
-                f"the node that the log names for the ranks {numbers_text(node.ranks)}"
+                f"the node that the log names for each of the ranks {numbers_text(node.ranks)}"
                 f" (nodes_of_ranks): {wanted}",
                 f"{value_text(node.node)}, the name of host {node.host[:100]!r}",
             )

@@ -305,11 +305,11 @@ RULES = (
         "The mean power of a run is at least 0.1 W and at most what the board's supply can give. "
         "At most a twentieth of a power meter's readings are outside its plausible range "
         "(plausible_w). A meter of the whole board reads no less than a meter of a part "
-        "of it, apart from the errors that both meters state. A meter at the wall reads at most "
+        "of it, apart from both meters' stated errors. A meter at the wall reads at most "
         "twice the board's power plus 5 W.",
         "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"
-        " rare: if more readings are implausible, the meter is broken or its readings were"
-        " edited. A board draws at least what its chips draw.",
+        " rare, and are left out of the energy; if more readings are implausible, the meter is"
+        " often wrong or its readings were edited. A board draws at least what its chips draw.",
         "check the sensor, its unit, its connection and what else it measures (rules/power.toml,"
         " meters.toml); run again",
         (

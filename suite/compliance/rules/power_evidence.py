@@ -463,10 +463,10 @@ def _in_run(context: BundleContext, unit: str) -> Iterator[tuple[NodeContext, Ch
 RULES = (
     Rule(
         "power-rules-known",
-        "A bundle has the rulebook's power totals for all meters that were read, in the rulebook's"
-        " order. Their channels have the units that the rulebook states. A meter is called an"
-        " analyser only if the steps of its readings are at most 2 % of the mean power, twice the"
-        " error that the rulebook allows analysers.",
+        "A bundle has the rulebook's power totals, and no others: all those of the meters that were"
+        " read, in the rulebook's order. Their channels have the units that the rulebook states. A"
+        " meter is called an analyser only if the steps of its readings are at most 2 % of the mean"
+        " power, twice the error that the rulebook allows analysers.",
         "If submitters chose the channels of a total, they would choose the energy. Milliwatts"
         " added as watts would make the energy a thousand times larger. Results that were"
         " measured by analysers are ranked together, and a plug that reads whole watts is too"

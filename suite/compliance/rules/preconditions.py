@@ -39,7 +39,7 @@ def _open(context: BundleContext) -> Violations:
     if digest not in (*context.round.results, *context.round.examples):
         yield Violation(
             MANIFEST,
-            f"a bundle that round {context.round.name} lists: the round ended on"
+            f"a bundle that round {context.round.name} lists: the round closed on"
             f" {context.round.closed} and lists {counted(len(context.round.results), 'result')}",
             f"a bundle whose manifest has the SHA-256 {digest}",
         )
@@ -73,7 +73,7 @@ RULES = (
     ),
     Rule(
         "round-open",
-        "A round that has ended accepts only the bundles that it lists.",
+        "A closed round accepts only the bundles that it lists.",
         "Rules that are made after a round apply from the next round on, so nobody may hand in a"
         " result later under an earlier round's weaker rules.",
         "restore the bundle if it was edited; for a new result, run again: `suite run` makes"

@@ -24,7 +24,7 @@ SHARED = {
     "times": "the same times between the first steps",
     "readings": "the same times between the first readings",
     "moment_of_digests": "the same time of hashing the data",
-    "losses": "first losses",
+    "losses": "the same first losses",
 }
 
 

@@ -333,7 +333,7 @@ RULES = (
         "The same mathematics converges alike; an entry that needs fewer epochs computes"
         " something else. A better learning rate within the range is allowed, and becomes a"
         " reference point.",
-        "explain the convergence in the review; further runs show whether it was chance",
+        "explain the convergence to the reviewer; further runs show whether it was chance",
         (
             OfSubmission("submission-convergence", _converges, CLOSED),
             OfSubmission(

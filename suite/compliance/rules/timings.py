@@ -53,7 +53,8 @@ RULES = (
         "A run in asynchronous timing has one rank, no memory budget, and an accelerator on which"
         " its implementation supports this timing. Its step records have fetch times, but no times"
         " of copies, computing or communication.",
-        "On a CPU, or with several ranks or a memory budget, the loop has to wait in every step."
+        "On a CPU, the loop has no device to wait for; with several ranks or a memory budget, it"
+        " waits in every step."
         " A loop that does not wait knows when a step was submitted, not when it was computed.",
         "leave --timing out",
         (

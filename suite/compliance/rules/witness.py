@@ -313,7 +313,7 @@ RULES = (
         "The witness's clock shows whether the times that the machine recorded are possible, and"
         " a file that was edited after a stamp has another digest. The harness writes the record"
         " before the implementation starts, even if the witness does not answer, so a missing"
-        " record was removed.",
+        " record was lost or removed.",
         RESTORE,
         (
             OfBundle("witness-time", _time),
