@@ -9,7 +9,7 @@ import enum
 import fnmatch
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from suite.files.paths import rules_folder
@@ -73,7 +73,7 @@ class PowerRule:
     tier: Tier
     unit: str
     plausible_w: tuple[float, ...]  # minimum, maximum
-    reference: str
+    reference: str = field(compare=False)  # a citation: in other words it is the same rule
     part: MachinePart = MachinePart.MACHINE
     gain_error: float = 1.0  # nothing is claimed for a rule that does not state it
     step: tuple[float, ...] = ()

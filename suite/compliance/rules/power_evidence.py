@@ -106,7 +106,7 @@ def _difference(rule: PowerRule, rulebook: Sequence[PowerRule]) -> str:
     different = [
         field.name
         for field in fields(rule)
-        if getattr(rule, field.name) != getattr(own, field.name)
+        if field.compare and getattr(rule, field.name) != getattr(own, field.name)
     ]
     return "; ".join(
         f"{name} = {getattr(rule, name)!s} instead of {getattr(own, name)!s}" for name in different

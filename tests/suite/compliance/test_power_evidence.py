@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from suite.bundle.arrays import Values
+from suite.bundle.layout import POWER
 from suite.compliance.checker import check_bundle
 from tests.builders import RICH, make_bundle
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import in_turn
+from tests.faults.edits.file_edits import change_file
 from tests.faults.edits.reading_edits import (
     add_channel,
     change_baseload,
@@ -105,3 +107,12 @@ def test_two_meters_that_contradict_each_other_are_shown_with_their_energies_of_
     (shown,) = (each.observed for each in found if each.check == "meters-agree")
     board_j, other_j = (float(part.split()[0]) for part in shown.split(" and "))
     assert board_j / other_j == pytest.approx(9.5 / 6.3, rel=0.1)
+
+
+def test_a_citation_in_former_words_leaves_a_power_total_the_rulebooks(tmp_path: Path) -> None:
+    """Bundles carry the citations of their day; rules/power.toml words some of them otherwise."""
+    bundle = EditableBundle(make_bundle(tmp_path / "run", RICH))
+    cite = {"reference": "the data sheet, in other words"}
+    change_file(POWER, lambda content: content["rules"][0].update(cite))(bundle)
+    bundle.save(recomputed=True)
+    assert "power-rules-known" not in {each.check for each in check_bundle(bundle.path).findings}
