@@ -202,7 +202,8 @@ FORMER = (
         r"memory was not read: the run was shorter ",
     ),
     (
-        r" and no float64 replay can decide, because one of them does not compute in float32",
+        r" and no float64 replay can decide, because one of them computes with"
+        r" arithmetic of its own",
         r" and a float64 replay can decide only if both compute in float32",
     ),
     (
@@ -210,6 +211,14 @@ FORMER = (
         r"no epoch after the first has an energy from two or more readings",
     ),
     (r"kept apart because its caches are cold$", r"kept apart because its caches may be cold"),
+    (
+        r"; add repetitions or numbers of ranks\.$",
+        r"; add repetitions, or measure further numbers of ranks.",
+    ),
+    (
+        r" parameters are not identifiable; add numbers of ranks\.$",
+        r" parameters are not identifiable; measure further numbers of ranks.",
+    ),
 )
 """The former words, and the words that are written now."""
 
