@@ -79,8 +79,8 @@ def audit(
         Path | None,
         Option(
             metavar="DIR",
-            help="Folder of the implementation that made the run; with it, training also continues"
-            " from --state.",
+            help="Folder of the implementation that made the run; this implementation, too,"
+            " continues training from --state.",
         ),
     ] = None,
     json: Json = False,

@@ -174,8 +174,8 @@ def diagnose_load(load: MachineLoad) -> Diagnosis:
         found,
         ""
         if is_quiet
-        else "stop other programs (and virtual machines on this host) before a run: they slow it"
-        " down",
+        else "stop other programs (and, if this is a virtual machine, the others on its host)"
+        " before a run: they slow it down",
     )
 
 

@@ -44,7 +44,8 @@ def linpack(
         bool,
         Option(
             "--scipy",
-            help="Use SciPy's LU instead of HPL, on this machine (the default if hpcc is missing).",
+            help="Use SciPy's LU instead of HPL, on this machine; the record is labelled LU"
+            " (default on one node without hpcc and --xhpl).",
         ),
     ] = False,
     size: Annotated[

@@ -34,7 +34,7 @@ NOT_RECORDED = (
     "the run's process ended after the training and before it wrote its record; the"
     " implementation's exit code is unknown"
 )
-REASONS = {"finished": "closing the bundle was interrupted", "failed": "the run failed"}
+REASONS = {"finished": "sealing the bundle was interrupted", "failed": "the run failed"}
 NO_METER_RECORD = (
     "the run's process ended before it wrote this meter's record; the number of readings"
     " is the number of rows in the table of readings"

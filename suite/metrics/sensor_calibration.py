@@ -150,7 +150,7 @@ def calibrate(
         reason=(
             None
             if is_known
-            else (f"the gain is known only to within {half:.2g}; use more stairs, or longer ones")
+            else (f"the gain is known only to within {half:.2g}; use more steps, or longer ones")
         ),
         stairs=tuple(judged),
     )

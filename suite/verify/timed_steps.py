@@ -106,7 +106,7 @@ def timed_reference(
     with tempfile.TemporaryDirectory() as folder:
         request = _request(workload, timed, options, Path(folder))
         report(
-            f"training the reference in float64: {timed.epochs} epochs, mini-batches of"
+            f"training the float64 referee: {timed.epochs} epochs, mini-batches of"
             f" {request.global_batch_size} samples"
         )
         first_rate = timed.first_base_learning_rate or timed.base_learning_rate

@@ -85,8 +85,8 @@ def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) ->
                     points.setdefault(name, _Points()).add(t_s, values)
     except (OSError, EOFError, UnicodeError, ValueError) as error:
         raise SuiteError(
-            f"{path} cannot be read as a power trace: {str(error)[:200]}. `--dry-run` shows the "
-            "format that was assumed."
+            f"{path} cannot be read as a power trace: {str(error)[:200]}. Let this user read the"
+            " file, or export it again as CSV."
         ) from error
     trace, repeated = _trace(rows, points)
     _refuse_misread(path, rows, trace, repeated)
