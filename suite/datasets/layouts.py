@@ -185,9 +185,9 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
     different = compare_list(listed, found, names)
     wrong = (*different.missing, *different.changed)
     return (
-        f"{directory}: {len(different.missing)} of the {len(names)} images are missing, and"
-        f" {len(different.changed)} differ from the published ones, as thumbnails or re-encoded"
-        f" images do; the first one missing or different is {wrong[0]}"
+        f"{directory} lacks {len(different.missing)} of the {len(names)} images; the number of"
+        " images that differ from the published ones, as thumbnails or re-encoded images do, is"
+        f" {len(different.changed)}; the first one missing or different is {wrong[0]}"
         if wrong
         else None
     )

@@ -102,7 +102,8 @@ def _photographs(definition: DataSetDefinition, source: Path) -> Sequence[Path]:
     if wrong:
         raise SuiteError(
             f"{source} lacks {len(different.missing)} of the {len(names)} photographs for"
-            f" {definition.name!r}, and {len(different.changed)} differ from the published ones."
+            f" {definition.name!r}; the number of photographs that differ from the published"
+            f" ones is {len(different.changed)}."
             f" The first one that is missing or differs is {Path(wrong[0]).name}. Get all of them"
             f" again from {definition.recipe.source}."
         )
