@@ -1,7 +1,7 @@
 """The samples of a mini-batch, or of an evaluation, that each rank has by request and log."""
 
 from reference_impls.contract import SPEED
-from reference_impls.shares import Share
+from reference_impls.shares import samples_of_ranks
 from suite.bundle.log import Log
 from suite.compliance.rule import BundleContext
 from suite.compliance.values import is_number
@@ -11,12 +11,22 @@ MIN_S, MAX_S = 1e-12, 1e6
 """That a rank may take for a sample."""
 
 
-def samples_of(context: BundleContext, rank: int, samples: int) -> int:
-    """How many of these samples a rank has; an equal share where the log has no measured speeds."""
+def samples_by_rank(context: BundleContext, samples: int) -> list[int]:
+    """How many of these samples each rank has; equal shares where the log has no measured speeds.
+
+    Of fewer samples than ranks, the first ranks have one each.
+    """
+    ranks, seconds = context.request.parallel.ranks, speeds(context)
+    if seconds is None or samples < ranks:
+        return [len(range(rank, samples, ranks)) for rank in range(ranks)]
+    return samples_of_ranks(seconds, samples)
+
+
+def speeds(context: BundleContext) -> tuple[float, ...] | None:
+    """The seconds per sample that shares follow; None where they are equal by request, or nothing
+    was measured."""
     parallel = context.request.parallel
-    by_speed = parallel.shares == SPEED
-    seconds = measured_seconds(context.log, parallel.ranks) if by_speed else None
-    return len(range(samples)[Share(rank, parallel.ranks, seconds or ()).of(samples)])
+    return measured_seconds(context.log, parallel.ranks) if parallel.shares == SPEED else None
 
 
 def measured_seconds(log: Log, ranks: int) -> tuple[float, ...] | None:

@@ -11,7 +11,7 @@ from suite.bundle.log import Log, LogEvent
 from suite.bundle.steps import StepRecords
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
-from suite.compliance.shares import EVENT, measured_seconds, samples_of
+from suite.compliance.shares import EVENT, measured_seconds, samples_by_rank, speeds
 from suite.compliance.wording import numbers_text, ordinal, seconds_text, value_text
 from suite.files.counted import counted
 
@@ -213,24 +213,33 @@ def _ranks(context: BundleContext) -> Violations:
     logged = context.log.value("ranks")
     if logged != ranks:
         yield Violation("log.txt", f"ranks = {ranks}, as requested", value_text(logged))
-    by_speed = context.request.parallel.shares == SPEED
-    yield from _measured(context) if by_speed else ()
+    yield from _measured(context) if context.request.parallel.shares == SPEED else ()
+    shares: dict[int, list[int]] = {}  # of every rank, by the samples of a mini-batch
     for rank, steps in context.steps.by_rank():
-        samples, shares = steps.samples.tolist(), _shares(context, len(steps), rank)
-        wrong = _first_other(samples, shares)
+        sizes = _sizes(context, len(steps))
+        for size in set(sizes) - shares.keys():
+            shares[size] = samples_by_rank(context, size)
+        samples, wanted = steps.samples.tolist(), [shares[size][rank] for size in sizes]
+        wrong = _first_other(samples, wanted)
         if wrong is not None:
-            whole = "rank 0 to take all samples of each mini-batch"
-            equal = (
-                f"rank {rank} to take every {ordinal(ranks)} sample of each mini-batch, from the"
-                f" {ordinal(rank + 1)} on"
-            )
-            part = f"rank {rank} to take its share by the measured speeds" if by_speed else equal
             yield Violation(
                 STEPS,
-                f"{whole if ranks == 1 else part}: {shares[wrong]} samples",
-                f"{samples[wrong]} samples in step {steps.step[wrong]} of epoch"
+                f"{_share_text(context, rank)}: {counted(wanted[wrong], 'sample')}",
+                f"{counted(samples[wrong], 'sample')} in step {steps.step[wrong]} of epoch"
                 f" {steps.epoch[wrong]}",
             )
+
+
+def _share_text(context: BundleContext, rank: int) -> str:
+    ranks = context.request.parallel.ranks
+    if ranks == 1:
+        return "rank 0 to take all samples of each mini-batch"
+    if speeds(context) is not None:
+        return f"rank {rank} to take its share by the measured speeds"
+    return (
+        f"rank {rank} to take every {ordinal(ranks)} sample of each mini-batch, from the"
+        f" {ordinal(rank + 1)} on"
+    )
 
 
 def _measured(context: BundleContext) -> Violations:
@@ -238,6 +247,7 @@ def _measured(context: BundleContext) -> Violations:
     them."""
     ranks, batch = context.request.parallel.ranks, context.request.global_batch_size
     seconds = measured_seconds(context.log, ranks)
+    samples = samples_of_ranks(seconds, batch) if seconds is not None else []
     for rank, log in context.logs():
         event, own = log.first(EVENT), measured_seconds(log, ranks)
         if event is None or own is None or own != seconds:
@@ -247,23 +257,26 @@ def _measured(context: BundleContext) -> Violations:
                 "no such event" if event is None else value_text(event.value),
                 None if event is None else event.line,
             )
-        elif event.value.get("samples") != samples_of_ranks(own, batch):
+        elif event.value.get("samples") != samples:
             yield Violation(
                 log_name(rank),
-                f"the samples of a mini-batch of {batch} by these speeds:"
-                f" {samples_of_ranks(own, batch)[:MAX_SHOWN]}",
-                value_text(event.value.get("samples")),
+                f"the samples of a mini-batch of {batch} by these speeds: {samples[:MAX_SHOWN]}",
+                _counts_text(event.value.get("samples")),
                 event.line,
             )
 
 
-def _shares(context: BundleContext, steps: int, rank: int) -> list[int]:
-    """The samples of a rank, step by step."""
+def _counts_text(value: object) -> str:
+    shown = value[:MAX_SHOWN] if isinstance(value, list) else []
+    return f"{shown}" if shown and all(type(each) is int for each in shown) else value_text(value)
+
+
+def _sizes(context: BundleContext, steps: int) -> list[int]:
+    """The samples of all ranks, step by step."""
     samples, batch = context.request.data.train_samples, context.request.global_batch_size
     firsts = batch * (np.arange(steps) % -(-samples // batch))
-    sizes = np.minimum(batch, samples - firsts).tolist()
-    shares = {size: samples_of(context, rank, size) for size in set(sizes)}
-    return [shares[size] for size in sizes]
+    sizes: list[int] = np.minimum(batch, samples - firsts).tolist()
+    return sizes
 
 
 def _first_other(found: list[int], wanted: list[int]) -> int | None:

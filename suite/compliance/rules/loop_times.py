@@ -7,7 +7,7 @@ from suite.bundle.arrays import Values
 from suite.bundle.layout import STEPS
 from suite.compliance.evidence import event_pairs
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
-from suite.compliance.shares import samples_of
+from suite.compliance.shares import samples_by_rank
 from suite.compliance.updates import ends_update
 from suite.files.counted import counted
 
@@ -105,13 +105,14 @@ def _long_enough(context: BundleContext) -> Violations:
     """Check each rank's evaluations against the compute time of its fast steps."""
 
     request = context.request
+    shares = samples_by_rank(context, request.data.eval_samples)
+    batches = samples_by_rank(context, request.global_batch_size)
     for rank, steps in context.steps.by_rank():
         if not 0 <= rank < request.parallel.ranks:
             continue
         costs_s = np.sort(steps.compute_s / np.maximum(steps.samples, 1))
         fast_s = float(costs_s[len(costs_s) // FAST_STEPS])
-        share = samples_of(context, rank, request.data.eval_samples)
-        batch = samples_of(context, rank, request.global_batch_size)
+        share, batch = shares[rank], batches[rank]
         batching = 1.0 if request.accelerator == "cpu" else min(1.0, batch / EVALUATION_BATCH)
         shortest_s = fast_s * share * batching / TRAINING_PER_FORWARD / GENEROSITY
         for start, _, evaluation_s in event_pairs(
