@@ -122,8 +122,8 @@ class Parallel(NamedTuple):
     normalisation: str = LOCAL
     # numbers in which gradients are sent: as they are computed (exact), float16 or bfloat16
     wire: str = EXACT
-    # of a mini-batch's samples, of each rank: equal, or by the ranks' speeds, measured before the
-    # first step (reference_impls.shares); the request file has no such key for equal
+    # each rank's share of a mini-batch: equal, or by the ranks' speeds, measured before the first
+    # step (reference_impls.shares); the request file has no such key for equal
     shares: str = EQUAL
 
 

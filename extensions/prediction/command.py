@@ -31,12 +31,13 @@ FORMAT = JsonFormat(
             " the limits; or null"
         ),
         "binds": (
-            "why no mode is better than the recommended one: the limit that every better mode"
-            " breaks, or, without such a limit, the resource with the largest elasticity; null"
-            " if no limits were given"
+            "what keeps the answer from a better mode: the first limit without which another mode"
+            " would be recommended, or, without such a limit, the resource with the largest"
+            " elasticity; null if no limits were given or no mode is recommended"
         ),
         "time_follows": (
-            "by resource: relative change of the time per relative change of its clock (elasticity)"
+            "by resource (clocks, cores, …): relative increase of the time per relative decrease of"
+            " the resource (elasticity, from 0 to 1)"
         ),
         "next": "mode to profile next, as recommended; or null",
         "front": ("list of profiled modes on the Pareto front: mode, membership (on, possibly)"),

@@ -242,7 +242,8 @@ def _first_and_later(
 
 def by(frames: Frames, varies: str) -> PaperFigure | Missing:
     """Parts of an epoch after the first, s, by a property of NEEDED."""
-    return _stacked(frames, varies, is_later_epoch, f"differ only in {NEEDED[varies]}")
+    needed = f"with runs of two or more epochs differ only in {NEEDED[varies]}"
+    return _stacked(frames, varies, is_later_epoch, needed)
 
 
 def first_by_storage(frames: Frames) -> PaperFigure | Missing:
