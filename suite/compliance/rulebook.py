@@ -242,13 +242,14 @@ def _rounds() -> str:
             each.title,
             ", ".join(each.suite_versions),
             each.closed or "open",
+            "published" if each.nonce else "none",
             f"{len(rules_of(each, of_extensions=True))}",
             _results(each),
         )
         for each in load_rounds()
     ]
     return markdown_table(
-        ("round", "what", "versions of the suite", "closed on", "rules", "results"), rows
+        ("round", "what", "versions of the suite", "closed on", "nonce", "rules", "results"), rows
     )
 
 
