@@ -112,7 +112,7 @@ def _warn_of_nonce(settings: RunSettings) -> None:
     if settings.nonce in (None, judged_by.nonce) or settings.division is not Division.CLOSED:
         return
     said = (
-        "has no nonce yet, so with any --nonce or --seed you choose the seed yourself"
+        "has no nonce yet: the leaderboard will say that you chose this run's seed"
         if judged_by.nonce is None
         else f"has the nonce {judged_by.nonce!r}, which a submission needs"
     )

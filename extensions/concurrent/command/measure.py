@@ -248,8 +248,8 @@ def _notes(figures: InferenceFigures) -> Iterator[str]:
     )
     if figures.arrival_gap_s is not None:
         yield (
-            f"latency falls by {figures.arrival_gap_s * 1e3:.3f} ms from one image of a batch to"
-            " the next"
+            "within a batch, each image arrives later and waits less: its latency is"
+            f" {figures.arrival_gap_s * 1e3:.3f} ms lower than the previous image's"
         )
     stability = figures.stability
     if stability.growth is not None:
