@@ -1,5 +1,5 @@
 """Typical mistakes at the command line. ``python -m tests.suite.cli.mistakes`` types each and
-prints the table of docs/mistakes.md."""
+writes the table of docs/mistakes.md."""
 
 import contextlib
 import io
@@ -11,7 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
+from suite.files.paths import repository_root
 from tests.in_extensions import modules_named
+
+PAGE = repository_root() / "docs" / "mistakes.md"
+HEADING = "| typed | said | exit code |\n|---|---|---|"
 
 FAKE = "--framework fake --data digits"
 LENET = f"--workload lenet {FAKE}"
@@ -251,14 +255,18 @@ def a_strangers_folder() -> Iterator[Path]:
                 os.chdir(before)
 
 
+def row(command: str, said: str, code: int, place: Path) -> str:
+    """The page's row of a mistake that was typed in a stranger's folder."""
+    shown = said.replace(str(place.parent), "…").replace("\n", " ").replace("|", "\\|")
+    return f"| `{command}` | {shown} | {code} |"
+
+
 def main() -> None:
-    """Print the table."""
-    print("| typed | said | exit code |\n|---|---|---|")
+    """Write the page's table."""
     with a_strangers_folder() as place:
-        for command in MISTAKES | INVALID:
-            said, code = type_in(command)
-            shown = said.replace(str(place.parent), "…").replace("\n", " ").replace("|", "\\|")
-            print(f"| `{command}` | {shown} | {code} |", flush=True)
+        rows = [row(command, *type_in(command), place) for command in MISTAKES | INVALID]
+    above = PAGE.read_text(encoding="utf-8").partition(HEADING)[0]
+    PAGE.write_text("\n".join([above + HEADING, *rows, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":
