@@ -43,6 +43,41 @@ def test_links_lead_somewhere(document: Path) -> None:
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
 
+SOURCES = (
+    "benchmarks|docs|examples|extensions|proofs|reference_impls|reporter|rules|suite|tests|tools"
+)
+NAMED_FILE = re.compile(rf"(?<![\w./-])(?:{SOURCES})/[\w./<>*-]*\w\.[a-z]+\b(?![.(])")
+NAMED_MODULE = re.compile(rf"python -m ((?:{SOURCES})[\w.]*\w)")
+
+
+def unknown_files(text: str) -> set[str]:
+    """Files and modules of the checkout that a page names in code and that are not there:
+    ``<name>`` and ``NAME`` stand for any."""
+    inline = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S))
+    named = [name for code in inline for name in NAMED_FILE.findall(code)]
+    modules = [name.replace(".", "/") for name in NAMED_MODULE.findall(text)]
+    return {
+        name
+        for name in [*named, *modules]
+        if not any(ROOT.glob(re.sub(r"<[^>]*>|\bNAME\b", "*", name)))
+        and not (ROOT / f"{name}.py").is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    "document",
+    [path for path in DOCUMENTS if path.name != "CHANGELOG.md" and path.parent.name != "evidence"],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_files_that_a_page_names_exist(document: Path) -> None:
+    assert not unknown_files(document.read_text(encoding="utf-8"))
+
+
+def test_a_file_that_is_gone_is_found() -> None:
+    text = "`tests/gone.py`, `rules/<x>.md`, `proofs/NAME/result.json`; python -m tools.gone"
+    assert unknown_files(text) == {"tests/gone.py", "tools/gone"}
+
+
 def anchors(document: Path) -> set[str]:
     """The anchors of a document's headings, as code hosts make them."""
     titles = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)

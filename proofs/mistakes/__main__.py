@@ -38,13 +38,11 @@ from suite.files.paths import repository_root
 COPIED = ("suite", "reference_impls", "reporter", "rules", "tests", "proofs", "pyproject.toml")
 IN_THE_COPY = "MISTAKES_IN"
 MAX_MISSED = 2
+BESIDE_THE_LOOP = ("test_beside_the_loop.py", "test_updates_by_parts_statistics_and_evaluations")
 TESTS = {
     WORKERS: ("test_frameworks.py", "test_workers_change_no_bit_of_a_mini_batch"),
-    AVERAGED: (
-        "test_normalisation.py",
-        "test_every_statistic_becomes_the_mean_over_the_ranks_and_nothing_else",
-    ),
-    EVALUATED: ("test_evaluation.py", "test_an_evaluation_in_float32_counts_what_float64_does"),
+    AVERAGED: BESIDE_THE_LOOP,
+    EVALUATED: BESIDE_THE_LOOP,
     ADAPTED: ("test_adaptation.py", "test_a_part_is_trained_from_a_checkpoint"),
 }
 """File and test that must notice a mistake of a proof."""

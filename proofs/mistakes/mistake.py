@@ -18,11 +18,10 @@ WORKERS = "workers"
 tests/reference_impls/test_frameworks.py."""
 
 EVALUATED = "evaluated samples"
-"""The proof is test_an_evaluation_in_float32_counts_what_float64_does of the mistake's framework in
-tests/reference_impls/test_evaluation.py."""
+"""The proof is the mistake's framework in tests/reference_impls/test_beside_the_loop.py."""
 
 AVERAGED = "averaged statistics"
-"""The proof is the mistake's framework in tests/reference_impls/test_normalisation.py."""
+"""The proof is the mistake's framework in tests/reference_impls/test_beside_the_loop.py."""
 
 ADAPTED = "adapted steps"
 """The proof is every case of the mistake's framework in tests/reference_impls/test_adaptation.py.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proofs.jax_example.mistakes import MISTAKES as OF_THE_EXAMPLE
-from proofs.mistakes.__main__ import copy_sources, failed_tests
+from proofs.mistakes.__main__ import TESTS, copy_sources, failed_tests
 from proofs.mistakes.mistake import GOLDEN
 from proofs.mistakes.mistakes import MISTAKES, NONE
 from proofs.strangers.mistakes import OF_DEEP_NETWORKS
@@ -34,6 +34,12 @@ def test_the_list_is_long_and_has_every_class() -> None:
         name for name, count in Counter(mistake.name for mistake in MISTAKES).items() if count > 1
     ]
     assert {mistake.framework for mistake in MISTAKES} == {None, "pytorch", "tensorflow", "chainer"}
+
+
+def test_tests_that_must_notice_a_mistake_exist() -> None:
+    folder = repository_root() / "tests" / "reference_impls"
+    for file, test in TESTS.values():
+        assert f"def {test}(" in (folder / file).read_text(encoding="utf-8")
 
 
 def test_every_edit_fits_the_sources(tmp_path: Path) -> None:
