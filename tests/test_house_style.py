@@ -1,5 +1,6 @@
 """The house style is checked in everything that the program says and that pages say."""
 
+import subprocess
 from pathlib import Path
 
 from suite.files.toml_file import read_table
@@ -29,3 +30,17 @@ def test_what_breaks_the_style_is_named_and_code_is_not_read(tmp_path: Path) -> 
     found = list(house_style.broken(house_style.written(tmp_path), STYLE))
     assert [each.partition("; ")[0] for each in found[:1]] == ["README.md:1: 'is no result'"]
     assert "70 words" in found[1] and len(found) == 2
+
+
+def test_a_commit_whose_subject_is_too_long_is_named(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True)
+
+    assert list(house_style.long_subjects(tmp_path, 72)) == []
+    git("init", "-q")
+    assert list(house_style.long_subjects(tmp_path, 72)) == []
+    for subject in ("a" * 72, "ä" * 73):
+        git("commit", "-q", "--allow-empty", "-m", subject)
+    (said,) = house_style.long_subjects(tmp_path, 72)
+    assert "its subject has 73 characters" in said

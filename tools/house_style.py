@@ -1,6 +1,6 @@
-"""The house style of pages and of every sentence that the program says: `python -m
-tools.house_style` prints what breaks it and ends with exit code 1; with `--list` it prints every
-sentence with its place, for people to read.
+"""The house style of pages, of every sentence that the program says, and of commits' subjects:
+`python -m tools.house_style` prints what breaks it and ends with exit code 1; with `--list` it
+prints every sentence with its place, for people to read.
 
 Sentences of the program are the strings of its modules that have three words or more, the text of
 templates, and the strings of its TOML files. What is not written so is in ``house_style.toml``.
@@ -9,6 +9,7 @@ templates, and the strings of its TOML files. What is not written so is in ``hou
 import ast
 import html
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ WORD = re.compile(r"[A-Za-z][a-z’']+")
 CODE = re.compile(r"^```.*?^```", re.M | re.S)
 BLOCK = re.compile(r"<(?!/?(?:a|b|code|em|small|span|strong)\b)[^>]*>")
 MIN_WORDS = 3
+COMMITS = 50
 
 
 class Sentence(NamedTuple):
@@ -125,6 +127,27 @@ def broken(sentences: Iterator[Sentence], style: dict[str, Any]) -> Iterator[str
                 yield f"{place}: a sentence of {count} words: {part[:60]}…"
 
 
+def long_subjects(root: Path, max_characters: int) -> Iterator[str]:
+    """Of the checkout's last commits those whose subject is too long; none without git or its
+    history."""
+    if not (root / ".git").exists():
+        return
+    command = ["git", "log", f"-{COMMITS}", "--no-merges", "--format=%h %s"]
+    try:
+        log = subprocess.run(
+            command, cwd=root, capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
+    except FileNotFoundError:
+        return
+    for line in log.stdout.splitlines():
+        commit, _, subject = line.partition(" ")
+        if len(subject) > max_characters:
+            yield (
+                f"commit {commit}: its subject has {len(subject)} characters, {max_characters} are"
+                f" allowed; shorten it (git commit --amend, git rebase): {subject[:40]}…"
+            )
+
+
 def main(words: list[str]) -> int:
     root = repository_root()
     if words == ["--list"]:
@@ -132,7 +155,11 @@ def main(words: list[str]) -> int:
             print(f"{one.file}:{one.line}: {one.text}")
         return 0
     style = read_table(Path(__file__).with_suffix(".toml"))
-    found = [*broken(spoken(root), style), *broken(written(root), style)]
+    found = [
+        *broken(spoken(root), style),
+        *broken(written(root), style),
+        *long_subjects(root, style["max_subject_characters"]),
+    ]
     print(*found, sep="\n", end="\n" if found else "")
     return int(bool(found))
 
