@@ -22,6 +22,7 @@ DOCUMENTS = sorted(
         *ROOT.glob("extensions/*/README.md"),
     ]
 )
+MAX_WORDS_OF_A_PAGE, MAX_WORDS_OF_USER_PAGES = 3_000, 55_000
 COMMANDS = some(
     sorted(
         set(
@@ -140,3 +141,20 @@ def test_the_killed_runs_of_the_last_proof_add_up() -> None:
         assert (int(killed), sum(counts)) == (int(before) + int(resumed), int(resumed)) and int(
             same
         ) <= int(resumed)
+
+
+def words(page: Path) -> int:
+    """The number of words of a page, without generated parts."""
+    text = page.read_text(encoding="utf-8")
+    return len(re.sub(r"<!-- generated: .*?<!-- end -->", "", text, flags=re.DOTALL).split())
+
+
+def test_pages_are_short_enough_to_be_read() -> None:
+    """User pages are those above "to look up" in docs/README.md; its table makes docs/mistakes.md
+    longer."""
+    docs = ROOT / "docs"
+    above = (docs / "README.md").read_text(encoding="utf-8").partition("| to look up |")[0]
+    of_users = {docs / name for name in re.findall(r"\]\(([\w/-]+\.md)[)#]", above)}
+    pages = {*docs.glob("*.md"), *docs.glob("tutorials/*.md")} - {docs / "mistakes.md"}
+    assert not [page.name for page in pages if words(page) >= MAX_WORDS_OF_A_PAGE]
+    assert len(of_users) > 30 and sum(map(words, of_users & pages)) <= MAX_WORDS_OF_USER_PAGES
