@@ -8,9 +8,13 @@ from pathlib import Path
 from suite.files.paths import repository_root
 from suite.launch.slurm import SRUN, host_command
 
-SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
+SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
+"""``-T``: a terminal (`RequestTTY force` in ~/.ssh/config) would change the lines that are sent."""
 NO_SUITE, NO_INTERPRETER = 71, 72
-"""Exit codes of :func:`module_script`: no suite in this host's path, none of the interpreters."""
+"""Exit codes of :func:`module_script`: no suite in this host's path, none of the interpreters; its
+last line of errors says why."""
+LIST, DENIED = "LC_ALL=C ls -dL", "Permission denied"
+"""The command that says why a path cannot be used, and what it says where the user may not."""
 SSH_ENDED = 255
 """ssh's own exit code: it could not connect, its connection was lost, or a signal ended the
 command."""
@@ -34,17 +38,19 @@ def typed_command(host: str, agent: str | None, command: str = "true") -> str:
 
 
 def module_script(interpreters: Sequence[Path], module: str, argument: str) -> str:
-    """A shell script that runs ``python -m module argument`` in the suite's folder, which must have
-    the same path on every host.
+    """A command that runs ``python -m module argument`` in the suite's folder, which must have the
+    same path on every host. Any login shell takes it, fish and csh too: sh runs the script in it.
 
     The first interpreter that exists is used. Exits with NO_SUITE or NO_INTERPRETER when one of
     them is missing.
     """
     pythons = " ".join(shlex.quote(str(interpreter)) for interpreter in interpreters)
-    return (
-        f"cd {shlex.quote(str(repository_root()))} && test -e reference_impls/node.py || exit"
-        f" {NO_SUITE}; "
+    suite = shlex.quote(str(repository_root()))
+    script = (
+        f"cd {suite} && test -e reference_impls/node.py"
+        f" || {{ {LIST} {suite}/reference_impls/node.py >&2; exit {NO_SUITE}; }}; "
         f'for python in {pythons}; do test -x "$python" && exec "$python" -m {module}'
         f" {shlex.quote(argument)}; done; "
-        f"exit {NO_INTERPRETER}"
+        f'{LIST} "$python" >&2; exit {NO_INTERPRETER}'
     )
+    return f"exec sh -c {shlex.quote(script)}"

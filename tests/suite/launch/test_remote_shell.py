@@ -1,5 +1,7 @@
 """Scripts for other hosts, run here by sh."""
 
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +14,8 @@ from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, SSH, module_scri
 MISSING = Path("/no/such/python")
 
 
-def run(script: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+def run(script: str, shell: str = "sh") -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([shell, "-c", script], capture_output=True, text=True)
 
 
 def test_the_first_interpreter_that_exists_gets_the_argument_unchanged(tmp_path: Path) -> None:
@@ -35,7 +37,22 @@ def test_a_missing_interpreter_and_a_missing_checkout_have_exit_codes(
     assert run(module_script((Path(sys.executable),), "json.tool", "")).returncode == NO_SUITE
 
 
+def test_no_login_shell_reads_the_script() -> None:
+    """fish and csh have other loops and conditions: they get two words and one in quotes."""
+    script = module_script((Path("/bin/echo"),), "module", """{"data": "it's $HOME"}""")
+    words = shlex.split(script)
+    assert (words[:3], len(words)) == (["exec", "sh", "-c"], 4)
+    for shell in filter(shutil.which, ("bash", "dash", "fish", "tcsh", "zsh")):
+        assert run(script, shell).stdout == """-m module {"data": "it's $HOME"}\n""", shell
+
+
+def test_a_path_that_cannot_be_used_has_a_reason() -> None:
+    assert run(module_script((MISSING,), "json.tool", "")).stderr.endswith(
+        "No such file or directory\n"
+    )
+
+
 def test_ssh_asks_nothing_and_an_agent_is_called_like_it() -> None:
     assert remote_command("pi2", None, "true") == [*SSH, "pi2", "true"]
-    assert "BatchMode=yes" in SSH
+    assert "BatchMode=yes" in SSH and "-T" in SSH, "RequestTTY force would end lines with CR LF"
     assert remote_command("pi2", "/opt/agent", "true") == ["/opt/agent", "pi2", "true"]
