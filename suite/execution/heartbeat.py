@@ -23,6 +23,7 @@ from suite.launch.mpirun import FailedProcess
 
 START_TIMEOUT_S = 60.0
 RELEASE_TIMEOUT_S = 6.0
+EXITED_ALONE = "exited while other ranks kept running"
 """Within the ten seconds for which a rank waits for a reply; enough for a recorder to attach its
 meters."""
 MIN_PAUSE_S = 5.0
@@ -153,7 +154,7 @@ class HeartbeatMonitor:
                     " harness ended the run"
                 )
             if len(ranks_exited) < self._ranks:
-                return f"{beat} exited while other ranks kept running for {HEARTBEAT_TIMEOUT_S:g} s"
+                return f"{beat} {EXITED_ALONE} for {HEARTBEAT_TIMEOUT_S:g} s"
         missing = self.first_missing_rank()
         if missing is not None and now_s - self._began_s > START_TIMEOUT_S:
             return (

@@ -10,6 +10,7 @@ from suite.bundle.lifetime import Lifetime
 from suite.bundle.reader import Bundle
 from suite.execution import ending, power_pulse
 from suite.execution.ending import describe_failure
+from suite.execution.heartbeat import EXITED_ALONE
 from suite.execution.power_pulse import Pulse, run_pulse, with_pulses
 from suite.launch.process import exit_report
 from tests.builders import make_bundle
@@ -74,6 +75,19 @@ def test_a_run_is_finished_failed_or_interrupted(
     )
     report = exit_report(exit_code, ["no GPU"], 1)
     assert ending._outcome(training, report, None) == expected  # type: ignore[arg-type]
+
+
+def test_what_a_rank_printed_before_it_exited_alone_is_in_the_message(
+    good_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before MPI is initialised, mpirun does not end the other ranks."""
+    run = SimpleNamespace(records=SimpleNamespace(path=good_bundle))
+    training = SimpleNamespace(
+        run=run, monitor=True, problem=f"rank 2 {EXITED_ALONE} for 10 s", interrupted=None
+    )
+    report = exit_report(1, ["ModuleNotFoundError: No module named 'torch'"], 3)
+    message = ending._outcome(training, report, None)["message"]  # type: ignore[arg-type]
+    assert message.startswith(f"{training.problem}: ModuleNotFoundError: No module named 'torch'; ")
 
 
 @pytest.mark.parametrize(("paused_s", "is_blamed"), [(8.0, False), (8.1, True)])
