@@ -43,7 +43,8 @@ KINDS = ("sources", "packages", "files", "data", "request", "weights")
 IMPORTED = ("packages", "files")
 MAX_NAMED = 3
 REMEDIES = {
-    "sources": "put the same files on every node: rsync -a --delete {root}/ {node}:{root}/",
+    "sources": "put the same files on every node: rsync -a --delete --exclude /runs/ {root}/"
+    " {node}:{root}/",
     "foreign": (
         "install it on every node or on none: PYTHONPATH, a .pth file or a shell's start-up files"
         " load it there"

@@ -30,6 +30,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE_ENDS = (".py", ".toml", ".txt")
 SIOCGIFADDR = 0x8915
 CONNECT_TIMEOUT_S = 5.0
+ITSELF = "this name means the machine itself there"
+"""The reason for a name that has an address of the machine that looks it up."""
 LINE_TIMEOUT_S, BACKLOG, MAX_CONNECTIONS = 40.0, 1024, 64
 MAC_NAME = re.compile("(enx|wlx|wwx)[0-9a-f]{12}")
 """Names that systemd makes for USB adapters."""
@@ -66,6 +68,9 @@ def connection_problem(host: str, address: Optional[str], port: int) -> Optional
     """Why this host cannot connect to a port of another, by its name, or by its address where only
     the first host knows the name; None where it can, or knows neither: MPI has names of its own."""
     try:
+        first = socket.gethostbyname(host)
+        if first.startswith("127.") and first != host:  # MPI takes the first address of several
+            return "{}: {}".format(ITSELF, first)
         socket.create_connection((host, port), CONNECT_TIMEOUT_S).close()
     except socket.gaierror:
         return None if address is None else connection_problem(address, None, port)

@@ -56,7 +56,7 @@ ALSO_CALLED = {"reference": "reference-points"}
 OWN = "commands.toml"
 CODES = {
     "run": "Exit code: 0 done, 1 refused because the run could never comply, 2 error.",
-    "cluster doctor": "Exit code: 0 the hosts can train together, 1 they cannot, 2 unknown.",
+    "cluster doctor": "Exit code: 0 the hosts can train together, 1 they have problems, 2 unknown.",
 }
 """Of commands whose help text has none, and which may end with 1."""
 USUAL_CODES = "Exit code: 0 done, 2 error."

@@ -18,6 +18,7 @@ from suite.files.paths import checkout, repository_root
 from suite.launch.command import last_line
 from suite.launch.placement import address_of, is_this_machine
 from suite.launch.remote_shell import (
+    DENIED,
     NO_INTERPRETER,
     NO_SUITE,
     module_script,
@@ -25,7 +26,8 @@ from suite.launch.remote_shell import (
     typed_command,
 )
 
-CONNECT_TIMEOUT_S, ALLGATHER_TIMEOUT_S, FACTS_TIMEOUT_S = 15.0, 30.0, 900.0
+CONNECT_TIMEOUT_S, START_TIMEOUT_S = 15.0, 60.0
+ALLGATHER_TIMEOUT_S, FACTS_TIMEOUT_S = 30.0, 900.0
 MAX_CONNECTING = 32
 """Hosts to which ssh connects at the same time; one that cannot be reached takes 5 s of it."""
 UNKNOWN_KEY = "Host key verification failed"
@@ -165,7 +167,7 @@ def same_suite(host: str) -> str:
             f"install version {__version__} of the suite on {host}, in a virtual environment in"
             f" the same folder as here: {sys.prefix}"
         )
-    return f"put the same checkout there: rsync -a {root}/ {host}:{root}/"
+    return f"put the same checkout there: rsync -a --delete --exclude /runs/ {root}/ {host}:{root}/"
 
 
 def _ask(host: str, hosts: Sequence[str], question: NodeQuestion, exchange: Exchange) -> NodeAnswer:
@@ -182,13 +184,16 @@ def _ask(host: str, hosts: Sequence[str], question: NodeQuestion, exchange: Exch
             ["sh", "-c", script] if here else remote_command(host, question.agent, script),
             lambda line, stream: _exchange_endpoints(host, line, stream, exchange),
         )
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired as expired:
+        remedy = "check the disk that holds the data set there: the host reads all of it first"
+        if expired.timeout == START_TIMEOUT_S:
+            typed = typed_command(host, question.agent)
+            remedy = (
+                f"type `{typed}`, which must end at once and ask nothing: a start-up file of the"
+                " shell there (~/.bashrc) may wait for input"
+            )
         return NodeAnswer(
-            host,
-            True,
-            None,
-            f"{host} did not describe itself within {FACTS_TIMEOUT_S:g} s",
-            "check the disk that holds the data set there: the host reads all of it first",
+            host, True, None, f"{host} sent nothing for {expired.timeout:g} s", remedy
         )
     return _parse(host, ran, question)
 
@@ -218,7 +223,10 @@ def _run_listening(
     command: list[str], hear: Callable[[str, IO[str]], None]
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end; ``hear`` gets every line as it is printed, and the command's
-    standard input."""
+    standard input.
+
+    Raises TimeoutExpired after START_TIMEOUT_S without a line of JSON, then after FACTS_TIMEOUT_S.
+    """
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         process = subprocess.Popen(
             command,
@@ -229,11 +237,13 @@ def _run_listening(
             errors="replace",
         )
         assert process.stdin is not None and process.stdout is not None
-        timer = threading.Timer(FACTS_TIMEOUT_S, process.kill)
-        timer.start()
+        timer = _killing_after(START_TIMEOUT_S, process)
         lines = []
         try:
             for line in process.stdout:
+                if line.startswith("{") and timer.interval == START_TIMEOUT_S:
+                    timer.cancel()
+                    timer = _killing_after(FACTS_TIMEOUT_S, process)
                 lines.append(line)
                 hear(line, process.stdin)
             process.wait()
@@ -244,16 +254,25 @@ def _run_listening(
             with suppress(OSError):
                 process.stdin.close()
         if late:
-            raise subprocess.TimeoutExpired(command, FACTS_TIMEOUT_S)
+            raise subprocess.TimeoutExpired(command, timer.interval)
         errors.seek(0)
         return subprocess.CompletedProcess(
             command, process.returncode, "".join(lines), errors.read()
         )
 
 
+def _killing_after(seconds: float, process: "subprocess.Popen[str]") -> threading.Timer:
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    return timer
+
+
 def _parse(
     host: str, ran: "subprocess.CompletedProcess[str]", question: NodeQuestion
 ) -> NodeAnswer:
+    if ran.returncode in (NO_SUITE, NO_INTERPRETER) and DENIED in _last_words(ran):
+        remedy = "give the folder to this user there: sudo chown -R USER FOLDER"
+        return NodeAnswer(host, True, None, f"{host}: {_last_words(ran)}", remedy)
     if ran.returncode == NO_SUITE:
         return NodeAnswer(
             host, True, None, f"{host} has no suite in {repository_root()}", same_suite(host)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reference_impls.contract import SECONDS_PER_NS
+from reference_impls.node import ITSELF
 from suite.cluster.links import LinkMeasure, LinkMeasures
 from suite.cluster.node_answers import NodeAnswer, NodeFacts, fit_hosts, same_suite
 from suite.launch.placement import address_of, is_this_machine
@@ -165,12 +166,17 @@ def _about_connections(known: Known) -> Iterator[ClusterProblem]:
             found[host, why].append(one)
     for (host, why), others in found.items():
         whose = first_names(others)
+        remedy = (
+            f"let the firewall of {host} pass connections from {whose} to every port (MPI and the"
+            f" ranks choose the ports), and check on {whose} that the address of {host} is right"
+        )
+        if why.startswith(ITSELF):
+            remedy = f"correct the address of {host} in /etc/hosts of {whose}"
         yield ClusterProblem(
             host if len(others) > 1 else others[0],
             "connect",
             f"{whose} cannot connect to {host} ({why})",
-            f"let the firewall of {host} pass connections from {whose} to every port (MPI and the"
-            f" ranks choose the ports), and check on {whose} that the address of {host} is right",
+            remedy,
         )
 
 
@@ -200,11 +206,8 @@ def _about_files(
     if answer.facts is None or first.facts is None:
         return
     here = first.facts.package_files
-    others = sorted(
-        name
-        for name, digest in answer.facts.package_files.items()
-        if here.get(name, digest) != digest
-    )
+    there = answer.facts.package_files
+    others = sorted(name for name, digest in here.items() if there.get(name) != digest)
     if others:
         yield ClusterProblem(
             answer.host,

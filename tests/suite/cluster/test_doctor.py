@@ -141,11 +141,11 @@ def test_the_usual_data_are_those_of_most_nodes_else_of_the_first(
 
 def test_files_and_packages_that_differ_are_named_the_first_three() -> None:
     names = dict.fromkeys("ebdca", "1")
-    here, there = (
-        replace(FACTS, package_files={**names, "same": "2", side: "3"}) for side in ("x", "y")
+    here, more = (
+        replace(FACTS, package_files={**names, "same": "2", **extra}) for extra in ({}, {"y": "3"})
     )
-    other = replace(there, package_files=dict.fromkeys([*names, "same"], "2"))
-    found = problem(answers(here, there, other), None)
+    other = replace(more, package_files={"same": "2", "a": "2"})
+    found = problem(answers(here, more, other), None)
     assert found.sentence.endswith("in the packages a, b, c and 2 more") and found.node == "pi3"
     sources = {"b.py": "1", "a.py": "1", "c.py": "1"}
     expected = replace(EXPECTED, sources={**sources, "d.py": "1"})

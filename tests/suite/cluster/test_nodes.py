@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reference_impls.node import connection_problem
+from reference_impls.node import ITSELF, connection_problem
 from suite.cluster.node_answers import NodeAnswer, NodeQuestion, ask_nodes, fit_hosts
 
 HOST = "pi2.invalid"  # RFC 2606: no such name
@@ -57,6 +57,11 @@ def agent(folder: Path, script: str) -> Path:
             "could not describe itself: hello",
             "pi2.invalid hostname` prints the host's name",
         ),
+        (
+            'test "$2" = true || { echo "ls: /home/pi/python: Permission denied" >&2; exit 72; }',
+            "pi2.invalid: ls: /home/pi/python: Permission denied",
+            "sudo chown",
+        ),
     ],
 )
 def test_an_agent_that_fails_is_quoted_with_what_to_do(
@@ -64,6 +69,16 @@ def test_an_agent_that_fails_is_quoted_with_what_to_do(
 ) -> None:
     answer = asked(agent(tmp_path, script))
     assert problem in str(answer.problem) and remedy in str(answer.remedy)
+
+
+def test_a_start_up_file_that_waits_for_input_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its host ends a command whose standard input is empty, and no other."""
+    monkeypatch.setattr("suite.cluster.node_answers.START_TIMEOUT_S", 0.1)
+    answer = asked(agent(tmp_path, "echo Welcome; read key; exit 0"))
+    assert answer.problem == "pi2.invalid sent nothing for 0.1 s"
+    assert "pi2.invalid true`, which must end at once and ask nothing" in str(answer.remedy)
 
 
 @pytest.mark.parametrize("program", ["/nowhere/agent", "ssh -p 2222"])
@@ -81,6 +96,15 @@ def test_a_node_tells_why_it_cannot_connect_to_a_port_of_another() -> None:
     assert connection_problem("127.0.0.1", None, port) == "Connection refused"
     assert connection_problem(HOST, "127.0.0.1", port) == "Connection refused"
     assert connection_problem(HOST, None, port) is None, "MPI may know it"
+
+
+def test_a_name_that_means_the_own_machine_there_is_no_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a copy of pi1's card, /etc/hosts says `127.0.1.1 pi1`, and pi1's address in another line:
+    a connection would try both, MPI the first."""
+    monkeypatch.setattr("socket.gethostbyname", lambda name: "127.0.1.1")
+    assert connection_problem("pi1", None, 9) == f"{ITSELF}: 127.0.1.1"
 
 
 def test_every_host_connects_to_every_other_and_says_whom_it_cannot_reach(tmp_path: Path) -> None:
