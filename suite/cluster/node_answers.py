@@ -21,6 +21,7 @@ from suite.launch.remote_shell import (
     DENIED,
     NO_INTERPRETER,
     NO_SUITE,
+    allow_open_files,
     module_script,
     remote_command,
     typed_command,
@@ -97,6 +98,7 @@ class NodeQuestion:
 def ask_nodes(hosts: Sequence[str], question: NodeQuestion) -> tuple[NodeAnswer, ...]:
     """Every host's answer, in the order of the hosts, which are queried in parallel and connect to
     each other. Each reads its data sets completely, which takes a while."""
+    allow_open_files(len(hosts))
     endpoints, unreached = _Allgather[Endpoint](hosts), _Allgather[bool](hosts)
     connecting = threading.Semaphore(MAX_CONNECTING)
 

@@ -153,7 +153,7 @@ class RemoteRecorder:
             self.send(CLOCK)
             deadline_s = time.monotonic() + CLOCK_TIMEOUT_S
             while self.lacks(CLOCK) and time.monotonic() < deadline_s:
-                select.select([self.output], [], [], POLL_S)
+                _await_output([self])
                 self.receive()
             ended_ns, there_ns = time.monotonic_ns(), self.facts.get(CLOCK)
             if isinstance(there_ns, int):
@@ -222,5 +222,14 @@ def wait_for(
             for recorder in pending:
                 recorder.fail(problem)
             return
-        select.select([each.output for each in pending], [], [], POLL_S)
+        _await_output(pending)
         tick()
+
+
+def _await_output(recorders: Collection[RemoteRecorder]) -> None:
+    """Return when one of them has sent something, or after POLL_S; select(2) refuses descriptors
+    above 1023, which a run on 256 hosts has."""
+    polled = select.poll()
+    for each in recorders:
+        polled.register(each.output, select.POLLIN)
+    polled.poll(POLL_S * 1e3)

@@ -1,6 +1,7 @@
 """Commands on other hosts: the SSH command line, and the script that starts a module of the suite
 there."""
 
+import resource
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +16,22 @@ NO_SUITE, NO_INTERPRETER = 71, 72
 last line of errors says why."""
 LIST, DENIED = "LC_ALL=C ls -dL", "Permission denied"
 """The command that says why a path cannot be used, and what it says where the user may not."""
+FILES, FILES_PER_HOST = 256, 16
+"""Files that a process may need to have open: of its own, and for each host. The harness has four
+for each (three pipes to the recorder, a rank's heartbeats)."""
 SSH_ENDED = 255
 """ssh's own exit code: it could not connect, its connection was lost, or a signal ended the
 command."""
+
+
+def allow_open_files(hosts: int) -> None:
+    """Raise this process's soft limit of open files, which mpirun inherits, to what so many hosts
+    need, as far as the hard limit allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = FILES + FILES_PER_HOST * hosts
+    if soft < needed and soft != resource.RLIM_INFINITY:
+        most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
 
 
 def remote_command(host: str, agent: str | None, script: str) -> list[str]:

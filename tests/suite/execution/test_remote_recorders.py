@@ -1,6 +1,7 @@
 """Remote recorders, started on this machine by an agent in SSH's place: readings, lost connections,
 and exit without a harness."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,10 +19,12 @@ from suite.bundle.reader import Bundle
 from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
+from suite.execution.remote_recorder import wait_for
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import ALONE, PageCache, RunRequest
 from suite.files.paths import repository_root
 from suite.launch.placement import Placement
+from suite.launch.remote_shell import allow_open_files
 from suite.machine.page_cache import prepare_page_cache
 from tests.builders import Scenario, make_request
 
@@ -288,3 +292,16 @@ def test_a_warm_page_cache_holds_the_whole_data_set(tmp_path: Path) -> None:
         2**16,
         2**16,
     )
+
+
+def test_a_recorder_of_many_is_waited_for(tmp_path: Path) -> None:
+    """Of 256 hosts some have descriptors above 1023, which select(2) refuses."""
+    allow_open_files(256)
+    with (tmp_path / "output").open("w+") as output:
+        far = fcntl.fcntl(output, fcntl.F_DUPFD, 1500)
+        try:
+            recorder = SimpleNamespace(output=far, facts=set[str]())
+            recorder.lacks = lambda key: key not in recorder.facts
+            wait_for("meters", [recorder], 10, "late", lambda: recorder.facts.add("meters"))  # type: ignore[list-item]
+        finally:
+            os.close(far)

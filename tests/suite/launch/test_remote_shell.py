@@ -1,5 +1,6 @@
 """Scripts for other hosts, run here by sh."""
 
+import resource
 import shlex
 import shutil
 import subprocess
@@ -9,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from suite.launch import remote_shell
-from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, SSH, module_script, remote_command
+from suite.launch.remote_shell import (
+    NO_INTERPRETER,
+    NO_SUITE,
+    SSH,
+    allow_open_files,
+    module_script,
+    remote_command,
+)
 
 MISSING = Path("/no/such/python")
 
@@ -56,3 +64,24 @@ def test_ssh_asks_nothing_and_an_agent_is_called_like_it() -> None:
     assert remote_command("pi2", None, "true") == [*SSH, "pi2", "true"]
     assert "BatchMode=yes" in SSH and "-T" in SSH, "RequestTTY force would end lines with CR LF"
     assert remote_command("pi2", "/opt/agent", "true") == ["/opt/agent", "pi2", "true"]
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "hosts", "then"),
+    [
+        (1024, 2**20, 4, None),
+        (1024, 2**20, 256, 4352),
+        (1024, resource.RLIM_INFINITY, 256, 4352),
+        (1024, 4096, 256, 4096),
+        (64, 64, 256, 64),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, 256, None),
+    ],
+)
+def test_the_limit_of_open_files_is_raised_for_many_hosts(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, hosts: int, then: int | None
+) -> None:
+    limits = []
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda which, to: limits.append(to))
+    allow_open_files(hosts)
+    assert limits == ([] if then is None else [(then, hard)])
