@@ -169,14 +169,15 @@ class MpiWorld(World):
         ):
             each[...] = mean.reshape(each.shape)
 
-    def bucket_sum(self, wire: str) -> Callable[[Any, Any], Any]:
+    def bucket_sum(self, wire: str, encodings: Any = None) -> Callable[[Any, Any], Any]:
         """Starts the sum of an array over all ranks, or of a second one into it; returns what has
-        the method ``Test`` of an MPI request."""
+        the method ``Test`` of an MPI request. ``encodings``: a framework's own, by number; None:
+        NumPy's."""
         if wire != EXACT:
             # the contract needs the standard library only
-            from reference_impls.wire import RoundedSums
+            from reference_impls.wire import ENCODINGS, RoundedSums
 
-            return RoundedSums(self.communicator, wire).start
+            return RoundedSums(self.communicator, (encodings or ENCODINGS)[wire]).start
         return lambda values, send: self.communicator.Iallreduce(
             self._mpi.IN_PLACE if send is None else send, values
         )
@@ -416,6 +417,7 @@ class Buckets:
 
     After :meth:`finish`, ``arrays[b]`` is the sum of bucket ``b`` over all ranks. ``progress`` goes
     on with the sums between the calls, for frameworks that start them during the backward pass.
+    ``encodings`` as in :meth:`MpiWorld.bucket_sum`.
     """
 
     def __init__(
@@ -425,10 +427,11 @@ class Buckets:
         dtype: Any,
         settings: Parallel,
         progress: Optional[Progress] = None,
+        encodings: Any = None,
     ) -> None:
         import numpy as np  # the contract needs the standard library only
 
-        self._sum, self._sizes = world.bucket_sum(settings.wire), list(sizes)
+        self._sum, self._sizes = world.bucket_sum(settings.wire, encodings), list(sizes)
         self.plan = plan_buckets(sizes, np.dtype(dtype).itemsize, settings.bucket_bytes)
         self.arrays = [np.zeros(length, dtype) for length in self.plan.lengths]
         self._exchanges, self._progress = [], progress  # type: List[Exchange], Optional[Progress]

@@ -1,9 +1,10 @@
 """Gradients as 16-bit numbers on the wire, for the open division: half the bytes of an exact sum of
 float32. Python 3.6 grammar; NumPy and mpi4py.
 
-Each rank receives its part of the array from all ranks, adds the parts in float32, and sends the
-sum to all: every number is rounded twice, and all ranks get the same bits. A rank of n sends 4 (n -
-1) / n bytes a number; an exact sum needs twice as many.
+Ranks add in float32, and all get the same bits. Two ranks exchange their numbers, which are rounded
+once. Of more, each receives its part of the array from all, adds the parts, and sends the sum to
+all: every number is rounded twice. A rank of n sends 4 (n - 1) / n bytes a number; an exact sum
+needs twice as many.
 """
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
@@ -14,10 +15,9 @@ from reference_impls.contract import BFLOAT16, FLOAT16
 
 LARGEST_HALF = 65504.0
 HALF_NAN, BFLOAT16_NAN = 0x7E00, 0x7FC0
-SIGN, INFINITY = np.uint32(0x80000000), np.uint32(0x7F800000)
-SMALLEST_NORMAL_HALF, REBIASED = np.uint32((127 - 14) << 23), np.uint32((127 - 15) << 23)
-"""Bits of the float32 number 2^-14, and the difference of the exponents' biases, as it is added to
-those bits."""
+SIGN, EXPONENT = np.uint32(0x80000000), np.uint32(0x7F800000)
+SMALLEST_NORMAL_HALF, TIMES_2_13 = np.uint32((127 - 14) << 23), np.uint32(13 << 23)
+"""Bits of the float32 number 2^-14; added to a number's bits, 13 << 23 multiplies it by 2^13."""
 HALVES = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32)
 """Every float16 number: a table is faster than NumPy's conversion, which is slow for subnormals."""
 
@@ -33,23 +33,18 @@ def _to_half(values: np.ndarray) -> np.ndarray:
     """IEEE 754 binary16, nearest, ties to even; larger numbers become its largest one.
 
     NumPy's own conversion raises a floating-point exception for every subnormal result, and takes
-    25 times as long for the small gradients of a deep network (75 ms for a million). A subnormal is
-    rounded here by adding a half, whose last bit is worth as much as a subnormal's.
+    25 times as long for the small gradients of a deep network (75 ms for a million). Here a float32
+    sum rounds: 2^13 times the number's power of two, or a subnormal's, leaves ten bits behind it.
     """
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    magnitudes = bits & ~SIGN
-    limited = np.minimum(magnitudes, np.float32(LARGEST_HALF).view(np.uint32))
-    normals = ((limited - REBIASED + np.uint32(0xFFF) + ((limited >> 13) & 1)) >> 13).astype(
-        np.uint16
-    )
-    subnormals = (
-        (limited.view(np.float32) + np.float32(0.5)).view(np.uint32)
-        - np.float32(0.5).view(np.uint32)
-    ).astype(np.uint16)
-    words = np.where(limited < SMALLEST_NORMAL_HALF, subnormals, normals)  # type: np.ndarray
-    words |= ((bits & SIGN) >> 16).astype(np.uint16)
-    words[magnitudes > INFINITY] = HALF_NAN
-    return words
+    whole = np.ascontiguousarray(values, np.float32)
+    sizes = np.minimum(np.abs(whole), np.float32(LARGEST_HALF))
+    powers = np.maximum(sizes.view(np.uint32) & EXPONENT, SMALLEST_NORMAL_HALF) + TIMES_2_13
+    words = (sizes + powers.view(np.float32)).view(np.uint32) + (powers >> 13)
+    words -= (SMALLEST_NORMAL_HALF + TIMES_2_13) >> 13
+    words |= (whole.view(np.uint32) & SIGN) >> 16
+    rounded = words.astype(np.uint16)  # type: np.ndarray
+    rounded[np.isnan(whole)] = HALF_NAN
+    return rounded
 
 
 def _to_bfloat16(values: np.ndarray) -> np.ndarray:
@@ -73,19 +68,30 @@ class RoundedSums:
     """Sums over all ranks, of which several may be under way; every rank starts the same ones in
     the same order."""
 
-    def __init__(self, communicator: Any, wire: str) -> None:
+    def __init__(self, communicator: Any, encoding: Encoding) -> None:
         from mpi4py import MPI  # optional: runs on one rank have no MPI
 
-        self.communicator, self.encoding, self.word = communicator, ENCODINGS[wire], MPI.UINT16_T
+        self.communicator, self.encoding, self.word = communicator, encoding, MPI.UINT16_T
         # ranks begin its messages at different times between the first ones
         self.second = communicator.Dup()
         self._arriving = []  # type: List[RoundedSum]
 
-    def start(self, values: np.ndarray, send: Optional[np.ndarray] = None) -> "RoundedSum":
-        """Start the sum of ``values``, or of ``send`` in their place, into ``values``."""
-        started = RoundedSum(self, values, send)
+    def start(self, values: np.ndarray, send: Optional[np.ndarray] = None) -> Any:
+        """Start the sum of ``values``, or of ``send`` in their place, into ``values``; returns what
+        has the method ``Test`` of an MPI request."""
+        sent = self.encoding.encode(np.asarray(values if send is None else send, np.float32))
+        if self.communicator.size == 2:
+            return PairSum(self, values, sent)
+        started = RoundedSum(self, values, sent)
         self._arriving.append(started)
         return started
+
+    def total(self, parts: np.ndarray) -> np.ndarray:
+        """The float32 sum of the rows, each one rank's words, in the order of ranks."""
+        total = self.encoding.decode(parts[0])
+        for of_rank in parts[1:]:
+            total += self.encoding.decode(of_rank)
+        return total
 
     def advance(self) -> None:
         """Begin the second exchange of every sum whose parts have arrived, in the order of
@@ -97,18 +103,37 @@ class RoundedSums:
             self._arriving.pop(0).send_on()
 
 
-class RoundedSum:
-    """One sum under way; :meth:`Test` as that of an MPI request."""
+class PairSum:
+    """The sum of two ranks under way: one message each, as many bytes as in two rounds, and no wait
+    between them."""
 
-    def __init__(self, sums: RoundedSums, values: np.ndarray, send: Optional[np.ndarray]) -> None:
+    def __init__(self, sums: RoundedSums, values: np.ndarray, sent: np.ndarray) -> None:
+        self._sums, self._values, self._sent = sums, values, sent
+        self._received = np.empty((2, len(sent)), np.uint16)
+        self._request = sums.communicator.Iallgather(
+            [sent, sums.word], [self._received, len(sent), sums.word]
+        )
+        self._is_done = False
+
+    def Test(self) -> bool:
+        """Whether the sum is in ``values``."""
+        if not self._is_done and self._request.Test():
+            self._values[...] = self._sums.total(self._received)
+            self._is_done = True
+        return self._is_done
+
+
+class RoundedSum:
+    """The sum of three or more ranks under way, in two rounds."""
+
+    def __init__(self, sums: RoundedSums, values: np.ndarray, sent: np.ndarray) -> None:
         communicator, word = sums.communicator, sums.word
-        self._sums, self._values = sums, values
+        self._sums, self._values, self._sent = sums, values, sent
         self._lengths = [len(part) for part in np.array_split(values, communicator.size)]
         own = self._lengths[communicator.rank]
-        self._sent = sums.encoding.encode(np.asarray(values if send is None else send, np.float32))
         self._received = np.empty((communicator.size, own), np.uint16)
         self._request = communicator.Ialltoallv(
-            [self._sent, (self._lengths, _starts(self._lengths)), word],
+            [sent, (self._lengths, _starts(self._lengths)), word],
             [
                 self._received,
                 ([own] * communicator.size, [own * rank for rank in range(communicator.size)]),
@@ -124,11 +149,8 @@ class RoundedSum:
 
     def send_on(self) -> None:
         """Add the parts that arrived, and send their sum to all ranks."""
-        total = np.zeros(self._received.shape[1], np.float32)
-        for of_rank in self._received:
-            total += self._sums.encoding.decode(of_rank)
         self._sent, self._whole = (
-            self._sums.encoding.encode(total),
+            self._sums.encoding.encode(self._sums.total(self._received)),
             np.empty(sum(self._lengths), np.uint16),
         )
         word = self._sums.word

@@ -44,7 +44,7 @@ class Summed:
 class OneRank:
     """A world whose sums are what its only rank has."""
 
-    def bucket_sum(self, wire: str) -> Any:
+    def bucket_sum(self, wire: str, encodings: Any) -> Any:
         return lambda array, send: Summed()
 
 
