@@ -1,142 +1,238 @@
-"""Times of gradient exchanges on 2 and 4 hosts at 100 Mbit/s and 1 Gbit/s, against bare TCP: `make
-prove wire`.
+"""Steps of two and four hosts at 100 Mbit/s and 1 Gbit/s, ours beside DistributedDataParallel with
+the same numbers on the wire, median and tail: `make prove wire`.
 
-``python -m proofs.wire --models lenet5,vgg11 --hosts 2,4 --megabits 100,1000``: each combination is
-a row of the table. Every time is the median over the turns of a step less its forward pass, which
-hides no exchange; "alone" is our exchange while the ranks compute nothing.
+``python -m proofs.wire --models vgg11,lenet5 --hosts 2,4 --megabits 100,1000 --turns 12``. What was
+measured is kept: the same command goes on after a break. Under load, another process uses half of a
+core.
 """
 
 import argparse
 import json
+import math
 import os
+import random
 import statistics
+import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, product
 from typing import Any
 
-from benchmarks.allreduce import DDP, MODELS, Settings, on_hosts, rank_options
+from benchmarks.allreduce import MODELS, RIVALS, Settings, on_hosts, rank_options
+from benchmarks.runner.benchmark import Ratio, ratio_of
 from proofs.figures import hand_over
+from proofs.proof import find_proof
 
-CAPTION = (
-    "Links that `tc tbf` shapes in both directions. The time is that of a step less its forward"
-    " pass, which hides no exchange. The limit is what a rank must send at least, 2 (n - 1) / n of"
-    " the gradients, at the rate of one bare TCP connection through the links in the same run."
-    " Medians over the turns; 16 bits against half of that limit."
-)
-ALONE = "ours, alone"
-OVERLAPPED, AFTER, FLOAT16, BFLOAT16 = (
-    "ours, overlapped",
-    "ours, after the backward pass",
-    "ours, float16",
-    "ours, bfloat16",
-)
+CAPTION = """\
+- Ours (overlapped) and DistributedDataParallel over Gloo in {turns} turns, over links that `tc tbf`
+  shapes in both directions; in float16 with its `fp16_compress_hook`. Its hook for bfloat16 refuses
+  Gloo. *Other process*: one that uses half a core beside the ranks.
+- Times: median and 99th percentile (nearest rank) of n steps, each at the rank that took longest.
+  Of fewer than 100 steps that percentile is the longest one, and called so.
+- Ratios: less than 1 where ours is shorter. The first is the median over the turns' medians (95 %
+  by order statistics), the second that of the percentiles (95 %: {resamples} bootstraps of turns).
+- Limit: what a rank must send at least, 2 (n - 1) / n of the gradients, half of that in float16, at
+  the rate of one connection of bare TCP through the links in the same run; over our exact exchange
+  alone, and over our median step less the forward pass, which hides no exchange.
+- Load: that of the machine before and after, most of it the ranks' own."""
 HEADING = (
-    "| model | hosts | link | bare TCP | limit | exchange alone | ours | ours, after the backward"
-    " pass | DDP over Gloo | float16 | bfloat16 | limit / alone | limit / ours | limit / DDP |"
-    " limit of 16 bits / float16 | load before and after |"
+    "| model | hosts | link | other process | sent | n | ours | DDP | ours / DDP | ours, 99 % |"
+    " DDP, 99 % | ours / DDP, 99 % | bare TCP | limit / alone | limit / ours | load |"
 )
+TURN_S, MOST_STEPS = 1.5, 40
+"""Seconds of a turn, if nothing but the link took time, and its most steps."""
+RESAMPLES = 2000
+BUSY = """
+import time
+while True:
+    until_s = time.monotonic() + 0.05
+    while time.monotonic() < until_s:
+        pass
+    time.sleep(0.05)
+"""
+LOADS = {"none": (), "half a core": (sys.executable, "-c", BUSY)}
+NUMBERS = dict(zip(RIVALS, ("float32", "float16"), strict=True))
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the ranks train, on how many hosts, over which links, beside which other process."""
+
+    model: str
+    hosts: int
+    megabits: float
+    load: str
+    turns: int
+
+    @property
+    def steps(self) -> int:
+        """Steps of a turn: fewer on a slow link."""
+        limit_s = limit_bytes(self.hosts, MODELS[self.model].gradient_bytes) * 8e-6 / self.megabits
+        return min(MOST_STEPS, max(1, int(TURN_S / limit_s)))
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The columns that name it."""
+        model, cores = MODELS[self.model], os.cpu_count() or 1
+        return (
+            f"{model.title}, {model.gradient_bytes / 1e6:.3g} MB",
+            f"{self.hosts} on {cores} cores" + ", oversubscribed" * (self.hosts > cores),
+            f"{self.megabits:g} Mbit/s",
+            self.load,
+        )
 
 
 @dataclass(frozen=True)
 class Row:
-    """One combination: its cells, and the limit's share of our exchange alone, of our step and of
-    DistributedDataParallel's."""
+    """Ours and its rival in one case: the ratios of the median steps and of the tails, and the
+    table's line."""
 
-    cells: tuple[str, ...]
-    share_alone: float
-    share_ours: float
-    share_ddp: float
+    median: Ratio
+    tail: tuple[float, float, float]
+    limit_share: float
+    text: str
 
-    @property
-    def text(self) -> str:
-        """The line of the table."""
-        return f"| {' | '.join(self.cells)} |"
+
+def limit_bytes(hosts: int, gradient_bytes: int) -> float:
+    """Bytes that a rank must send at least."""
+    return 2 * (hosts - 1) / hosts * gradient_bytes
 
 
 def main(words: Sequence[str]) -> int:
-    """Measure every combination, printing each row as it is known."""
+    """Measure every case, printing its rows as they are known."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name, default in (
-        ("models", ",".join(MODELS)),
+        ("models", "vgg11,lenet5"),
         ("hosts", "2,4"),
         ("megabits", "100,1000"),
-        ("turns", "5"),
+        ("turns", "12"),
     ):
         parser.add_argument(f"--{name}", default=default)
-    options, rows = parser.parse_args(words), []
-    print(f"{CAPTION}\n\n{HEADING}\n{'|---' * (HEADING.count('|') - 1)}|", flush=True)
-    for model in options.models.split(","):
-        for hosts in map(int, options.hosts.split(",")):
-            for megabits in map(float, options.megabits.split(",")):
-                rows.append(measured(model, hosts, megabits, int(options.turns)))
-                print(rows[-1].text, flush=True)
+    options, rows = parser.parse_args(words), list[Row]()
+    caption = CAPTION.format(turns=options.turns, resamples=RESAMPLES)
+    print(f"{caption}\n\n{HEADING}\n{'|---' * (HEADING.count('|') - 1)}|", flush=True)
+    for case in cases(options):
+        for row in rows_of(case, kept(case)):
+            rows.append(row)
+            print(row.text, flush=True)
     hand_over(
         rows=len(rows),
-        least_limit_over_exchange_alone=round(min(row.share_alone for row in rows), 2),
-        largest_limit_over_exchange_alone=round(max(row.share_alone for row in rows), 2),
-        rows_in_which_ours_is_not_slower_than_ddp=sum(
-            row.share_ours >= row.share_ddp for row in rows
-        ),
+        least_limit_over_ours=round(min(row.limit_share for row in rows), 2),
+        largest_ours_over_ddp=round(max(row.median.median for row in rows), 3),
+        rows_in_which_ours_is_longer=sum(row.median.low > 1 for row in rows),
+        rows_in_which_ddp_is_longer=sum(row.median.high < 1 for row in rows),
+        rows_in_which_our_tail_is_longer=sum(row.tail[1] > 1 for row in rows),
+        rows_in_which_the_tail_of_ddp_is_longer=sum(row.tail[2] < 1 for row in rows),
     )
     return 0
 
 
-def measured(name: str, hosts: int, megabits: float, turns: int) -> Row:
-    """One row, with a quarter of the steps of a turn: a slow link takes longer."""
-    model, load = MODELS[name], os.getloadavg()[0]
+def cases(options: argparse.Namespace) -> Iterator[Case]:
+    """Those of few hosts first; load only where the hosts have a core each."""
+    for hosts, load, model, megabits in product(
+        map(int, options.hosts.split(",")),
+        LOADS,
+        options.models.split(","),
+        map(float, options.megabits.split(",")),
+    ):
+        if load == "none" or hosts <= (os.cpu_count() or 1):
+            yield Case(model, hosts, megabits, load, int(options.turns))
+
+
+def kept(case: Case) -> Mapping[str, Any]:
+    """What an earlier try measured, or now."""
+    path = find_proof("wire").kept / f"{'-'.join(map(str, vars(case).values()))}.json"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(measured(case)), encoding="utf-8")
+    found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def measured(case: Case) -> dict[str, Any]:
+    """What rank 0 prints, the rate of bare TCP, and the machine's load before and after."""
+    model, before = MODELS[case.model], os.getloadavg()[0]
     settings = Settings(
-        ranks=hosts,
-        where="hosts",
-        model=name,
-        steps=max(1, model.steps // 4),
-        turns=turns,
-        megabits=megabits,
+        case.hosts, "hosts", case.model, None, case.steps, case.turns, case.megabits
     )
-    output, goodput_bytes_s = on_hosts(settings, rank_options(settings, name, model), model)
-    found: Mapping[str, Any] = json.loads(
-        next(line for line in output.splitlines() if line.startswith("{"))
-    )
-    limit_s = 2 * (hosts - 1) / hosts * found["gradient_bytes"] / goodput_bytes_s
-    taken_s = {
-        way: median_beyond(times_s, found["forward_s"]) for way, times_s in found["step_s"].items()
-    }
-    key = (
-        f"{model.title}, {found['gradient_bytes'] / 1e6:.3g} MB",
-        _hosts(hosts),
-        f"{megabits:g} Mbit/s",
-    )
-    taken_s[ALONE] = statistics.median(found["exchange_alone_s"])
-    times = (
-        f"{taken_s[way] * 1e3:.1f} ms" for way in (ALONE, OVERLAPPED, AFTER, DDP, FLOAT16, BFLOAT16)
-    )
-    shares = (
-        f"{limit / taken_s[way]:.2f}"
-        for limit, way in (
-            (limit_s, ALONE),
-            (limit_s, OVERLAPPED),
-            (limit_s, DDP),
-            (limit_s / 2, FLOAT16),
+    options = [*rank_options(settings, case.model, model), "--only", *RIVALS, *RIVALS.values()]
+    with beside(LOADS[case.load]):
+        output, goodput_bytes_s = on_hosts(settings, options, model)
+    said = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
+    return {**said, "goodput_bytes_s": goodput_bytes_s, "load": [before, os.getloadavg()[0]]}
+
+
+@contextmanager
+def beside(command: Sequence[str]) -> Iterator[None]:
+    """Within this context the command runs, if there is one."""
+    if not command:
+        yield
+        return
+    with subprocess.Popen(command) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def rows_of(case: Case, found: Mapping[str, Any]) -> Iterator[Row]:
+    """A row for each kind of number on the wire."""
+    exact_s = limit_bytes(case.hosts, found["gradient_bytes"]) / found["goodput_bytes_s"]
+    alone_s = statistics.median(found["exchange_alone_s"])
+    forward_s = statistics.median(found["forward_s"])
+    for way, rival in RIVALS.items():
+        is_exact = NUMBERS[way] == "float32"
+        limit_s = exact_s if is_exact else exact_s / 2
+        ours, theirs = found["steps_s"][way], found["steps_s"][rival]
+        turns = zip(map(statistics.median, ours), map(statistics.median, theirs), strict=True)
+        median, tail = ratio_of(way, way, rival, list(turns)), tail_ratio(ours, theirs)
+        medians = [statistics.median(chain.from_iterable(side)) for side in (ours, theirs)]
+        share = limit_s / (medians[0] - forward_s)
+        steps = sum(map(len, ours))
+        longest = "longest " * (steps < 100)
+        cells = (
+            *case.cells,
+            NUMBERS[way],
+            str(steps),
+            *(f"{side_s * 1e3:.1f} ms" for side_s in medians),
+            _interval(median.median, median.low, median.high),
+            *(f"{longest}{percentile(side) * 1e3:.1f} ms" for side in (ours, theirs)),
+            _interval(*tail),
+            f"{found['goodput_bytes_s'] * 8e-6:.0f} Mbit/s",
+            f"{limit_s / alone_s:.2f}" if is_exact else "",
+            f"{share:.2f}",
+            ", ".join(f"{load:.1f}" for load in found["load"]),
         )
-    )
-    carried, loads = (
-        f"{goodput_bytes_s * 8 / 1e6:.0f} Mbit/s",
-        f"{load:.1f}, {os.getloadavg()[0]:.1f}",
-    )
-    cells = (*key, carried, f"{limit_s * 1e3:.1f} ms", *times, *shares, loads)
-    return Row(cells, *(limit_s / taken_s[way] for way in (ALONE, OVERLAPPED, DDP)))
+        yield Row(median, tail, share, f"| {' | '.join(cells)} |")
 
 
-def median_beyond(times_s: Sequence[float], forward_s: Sequence[float]) -> float:
-    """Median of a step's time without its forward pass."""
-    return statistics.median(
-        time_s - forward for time_s, forward in zip(times_s, forward_s, strict=True)
-    )
+def percentile(turns: Sequence[Sequence[float]]) -> float:
+    """The 99th of all turns' steps, by nearest rank: of fewer than 100 the largest."""
+    ordered = sorted(chain.from_iterable(turns))
+    return ordered[math.ceil(0.99 * len(ordered)) - 1]
 
 
-def _hosts(count: int) -> str:
-    cores = os.cpu_count() or 1
-    return f"{count} on {cores} cores" + (", oversubscribed" if count > cores else "")
+def tail_ratio(
+    ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]
+) -> tuple[float, float, float]:
+    """The ratio of the 99th percentiles, and its 95 % interval: turns are drawn, because the steps
+    of one depend on one another."""
+    draw, ratios = random.Random(1), list[float]()
+    for _ in range(RESAMPLES):
+        turns = draw.choices(range(len(ours)), k=len(ours))
+        ratios.append(
+            percentile([ours[turn] for turn in turns])
+            / percentile([theirs[turn] for turn in turns])
+        )
+    ratios.sort()
+    low, high = ratios[int(0.025 * RESAMPLES)], ratios[int(0.975 * RESAMPLES) - 1]
+    return percentile(ours) / percentile(theirs), low, high
+
+
+def _interval(value: float, low: float, high: float) -> str:
+    return f"{value:.3f} ({low:.3f} to {high:.3f})"
 
 
 if __name__ == "__main__":
