@@ -1,9 +1,8 @@
 """Steps of two and four hosts at 100 Mbit/s and 1 Gbit/s, ours beside DistributedDataParallel with
 the same numbers on the wire, median and tail: `make prove wire`.
 
-``python -m proofs.wire --models vgg11,lenet5 --hosts 2,4 --megabits 100,1000 --turns 12``. What was
-measured is kept: the same command goes on after a break. Under load, another process uses half of a
-core.
+``python -m proofs.wire --models vgg11,lenet5 --hosts 2,4 --megabits 100,1000 --turns 12``. The same
+command goes on after a break. Under load, another process uses half a core.
 """
 
 import argparse
@@ -18,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, product
+from pathlib import Path
 from typing import Any
 
 from benchmarks.allreduce import MODELS, RIVALS, Settings, on_hosts, rank_options
@@ -126,6 +126,8 @@ def main(words: Sequence[str]) -> int:
         rows_in_which_our_tail_is_longer=sum(row.tail[1] > 1 for row in rows),
         rows_in_which_the_tail_of_ddp_is_longer=sum(row.tail[2] < 1 for row in rows),
     )
+    for case in cases(options):
+        place(case).unlink()
     return 0
 
 
@@ -141,9 +143,14 @@ def cases(options: argparse.Namespace) -> Iterator[Case]:
             yield Case(model, hosts, megabits, load, int(options.turns))
 
 
+def place(case: Case) -> Path:
+    """Where a case's measurements lie until the table is whole."""
+    return find_proof("wire").kept / f"{'-'.join(map(str, vars(case).values()))}.json"
+
+
 def kept(case: Case) -> Mapping[str, Any]:
-    """What an earlier try measured, or now."""
-    path = find_proof("wire").kept / f"{'-'.join(map(str, vars(case).values()))}.json"
+    """What an earlier try measured that was broken off, or now."""
+    path = place(case)
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(measured(case)), encoding="utf-8")
