@@ -1,10 +1,9 @@
 """Gradients as 16-bit numbers on the wire, for the open division: half the bytes of an exact sum of
 float32. Python 3.6 grammar; NumPy and mpi4py.
 
-Ranks add in float32, and all get the same bits. Two ranks exchange their numbers, which are rounded
-once. Of more, each receives its part of the array from all, adds the parts, and sends the sum to
-all: every number is rounded twice. A rank of n sends 4 (n - 1) / n bytes a number; an exact sum
-needs twice as many.
+Each rank receives its part of the array from all ranks, adds the parts in float32, and sends the
+sum to all: every number is rounded twice, and all ranks get the same bits. A rank of n sends 4 (n -
+1) / n bytes a number; an exact sum needs twice as many.
 """
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
@@ -76,22 +75,11 @@ class RoundedSums:
         self.second = communicator.Dup()
         self._arriving = []  # type: List[RoundedSum]
 
-    def start(self, values: np.ndarray, send: Optional[np.ndarray] = None) -> Any:
-        """Start the sum of ``values``, or of ``send`` in their place, into ``values``; returns what
-        has the method ``Test`` of an MPI request."""
-        sent = self.encoding.encode(np.asarray(values if send is None else send, np.float32))
-        if self.communicator.size == 2:
-            return PairSum(self, values, sent)
-        started = RoundedSum(self, values, sent)
+    def start(self, values: np.ndarray, send: Optional[np.ndarray] = None) -> "RoundedSum":
+        """Start the sum of ``values``, or of ``send`` in their place, into ``values``."""
+        started = RoundedSum(self, values, send)
         self._arriving.append(started)
         return started
-
-    def total(self, parts: np.ndarray) -> np.ndarray:
-        """The float32 sum of the rows, each one rank's words, in the order of ranks."""
-        total = self.encoding.decode(parts[0])
-        for of_rank in parts[1:]:
-            total += self.encoding.decode(of_rank)
-        return total
 
     def advance(self) -> None:
         """Begin the second exchange of every sum whose parts have arrived, in the order of
@@ -103,37 +91,18 @@ class RoundedSums:
             self._arriving.pop(0).send_on()
 
 
-class PairSum:
-    """The sum of two ranks under way: one message each, as many bytes as in two rounds, and no wait
-    between them."""
-
-    def __init__(self, sums: RoundedSums, values: np.ndarray, sent: np.ndarray) -> None:
-        self._sums, self._values, self._sent = sums, values, sent
-        self._received = np.empty((2, len(sent)), np.uint16)
-        self._request = sums.communicator.Iallgather(
-            [sent, sums.word], [self._received, len(sent), sums.word]
-        )
-        self._is_done = False
-
-    def Test(self) -> bool:
-        """Whether the sum is in ``values``."""
-        if not self._is_done and self._request.Test():
-            self._values[...] = self._sums.total(self._received)
-            self._is_done = True
-        return self._is_done
-
-
 class RoundedSum:
-    """The sum of three or more ranks under way, in two rounds."""
+    """One sum under way; :meth:`Test` as that of an MPI request."""
 
-    def __init__(self, sums: RoundedSums, values: np.ndarray, sent: np.ndarray) -> None:
+    def __init__(self, sums: RoundedSums, values: np.ndarray, send: Optional[np.ndarray]) -> None:
         communicator, word = sums.communicator, sums.word
-        self._sums, self._values, self._sent = sums, values, sent
+        self._sums, self._values = sums, values
         self._lengths = [len(part) for part in np.array_split(values, communicator.size)]
         own = self._lengths[communicator.rank]
+        self._sent = sums.encoding.encode(np.asarray(values if send is None else send, np.float32))
         self._received = np.empty((communicator.size, own), np.uint16)
         self._request = communicator.Ialltoallv(
-            [sent, (self._lengths, _starts(self._lengths)), word],
+            [self._sent, (self._lengths, _starts(self._lengths)), word],
             [
                 self._received,
                 ([own] * communicator.size, [own * rank for rank in range(communicator.size)]),
@@ -149,8 +118,11 @@ class RoundedSum:
 
     def send_on(self) -> None:
         """Add the parts that arrived, and send their sum to all ranks."""
+        total = np.zeros(self._received.shape[1], np.float32)
+        for of_rank in self._received:
+            total += self._sums.encoding.decode(of_rank)
         self._sent, self._whole = (
-            self._sums.encoding.encode(self._sums.total(self._received)),
+            self._sums.encoding.encode(total),
             np.empty(sum(self._lengths), np.uint16),
         )
         word = self._sums.word

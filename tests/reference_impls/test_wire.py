@@ -72,11 +72,11 @@ def test_float16_keeps_what_is_too_large_at_its_largest_and_bfloat16_has_the_ran
 
 
 @pytest.mark.pytorch
-@pytest.mark.parametrize("ranks", [3, 2])
+@pytest.mark.parametrize("ranks", some([3, 2]))
 @pytest.mark.parametrize("wire", some(RELATIVE))
 def test_all_ranks_get_the_same_rounded_sums(wire: str, ranks: int, tmp_path: Path) -> None:
-    """Of buckets under way at the same time; each number is rounded on each rank and, of three or
-    more, once more as a sum."""
+    """Of buckets under way at the same time; each number is rounded on each rank and once more as a
+    sum."""
     said = summed(wire, ranks, tmp_path, {})
     assert said["are_alike"] and said["buckets"] == 3 and said["rounds_as_numpy"]
     largest_sum = 5.0 * ranks
