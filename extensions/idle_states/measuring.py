@@ -20,10 +20,10 @@ from suite.bundle.readings_table import ReadingsMemory, read_raw_channels
 from suite.catalog.power import load_power_rules
 from suite.errors import SuiteError
 from suite.execution.baseload import baseload_meters, recorded_baseload
-from suite.machine.modes.keeper import held_where, refuse_mode
-from suite.machine.modes.offer import Offer, read_offer
+from suite.machine.modes.available_modes import AvailableModes, read_available_modes
 from suite.machine.modes.places import SYSTEM
-from suite.machine.modes.wanted import WantedMode
+from suite.machine.modes.requested_mode import RequestedMode
+from suite.machine.modes.set_and_restore import held_where, refuse_mode
 from suite.machine.power_settings import read_power_settings
 from suite.meters.meter import Meter
 from suite.meters.registry import chosen_meters
@@ -85,7 +85,7 @@ def measure_idle_states(
             "No power meter is available, so no idle state can be measured; `suite doctor` says"
             " what each meter lacks."
         )
-    fixed, free = clock_modes(read_offer(root))
+    fixed, free = clock_modes(read_available_modes(root))
     for mode in (fixed, free):
         if mode is not None and not mode.is_empty:
             refuse_mode(mode, root)
@@ -115,15 +115,15 @@ def measure_idle_states(
     return (*found, asleep)
 
 
-def clock_modes(offer: Offer) -> tuple[WantedMode | None, WantedMode | None]:
+def clock_modes(available: AvailableModes) -> tuple[RequestedMode | None, RequestedMode | None]:
     """The modes with fixed clocks and with free ones; None where the machine's clocks cannot be
     set."""
-    governors = {name for domain in offer.domains for name in domain.governors}
-    if offer.jetson_clocks is not None:
-        return WantedMode(jetson_clocks=True), WantedMode()
+    governors = {name for domain in available.domains for name in domain.governors}
+    if available.jetson_clocks is not None:
+        return RequestedMode(jetson_clocks=True), RequestedMode()
     moving = next((name for name in GOVERNORS if name in governors), None)
     if PERFORMANCE in governors and moving is not None:
-        return WantedMode(governor=PERFORMANCE), WantedMode(governor=moving)
+        return RequestedMode(governor=PERFORMANCE), RequestedMode(governor=moving)
     return None, None
 
 

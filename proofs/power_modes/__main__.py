@@ -12,7 +12,7 @@ from pathlib import Path
 from proofs.figures import hand_over
 from proofs.power_modes.sweep_modes import HELD, KEPT
 from suite.files.paths import repository_root
-from suite.machine.modes.keeper import left_settings, recover_modes, restore_modes
+from suite.machine.modes.set_and_restore import left_settings, recover_modes, restore_modes
 from tests.simulated_board import settings_of, simulated_board
 
 MAX_WAIT_S = 0.4

@@ -6,23 +6,23 @@ import random
 import sys
 from pathlib import Path
 
-from suite.machine.modes.keeper import held_modes, set_mode
-from suite.machine.modes.offer import read_offer
-from suite.machine.modes.wanted import MHZ, WantedMode
+from suite.machine.modes.available_modes import read_available_modes
+from suite.machine.modes.requested_mode import MHZ, RequestedMode
+from suite.machine.modes.set_and_restore import held_modes, set_mode
 
 HELD, KEPT = "held", "kept"
 
 
-def draw(chance: random.Random, root: Path) -> WantedMode:
+def draw(chance: random.Random, root: Path) -> RequestedMode:
     """A random mode of the board: a mode of nvpmodel, single settings, or both."""
-    offer = read_offer(root)
+    available = read_available_modes(root)
     frequencies = {
-        kind: [round(each / MHZ) for each in offer.domains_of(kind)[0].frequencies_hz]
+        kind: [round(each / MHZ) for each in available.domains_of(kind)[0].frequencies_hz]
         for kind in ("cpu", "gpu")
     }
-    return WantedMode(
-        mode=chance.choice([None, *(mode.name for mode in offer.modes)]),
-        cores=chance.choice([None, "1", "2", str(len(offer.cores)), "0,3-5"]),
+    return RequestedMode(
+        mode=chance.choice([None, *(mode.name for mode in available.modes)]),
+        cores=chance.choice([None, "1", "2", str(len(available.cores)), "0,3-5"]),
         cpu_mhz=chance.choice([None, *frequencies["cpu"]]),
         gpu_mhz=chance.choice([None, *frequencies["gpu"]]),
         emc_mhz=chance.choice([None, 1600, 2133]),
@@ -35,15 +35,15 @@ def draw(chance: random.Random, root: Path) -> WantedMode:
 def main() -> None:
     """Say "ready" once the first mode holds, then go on for ever."""
     root, chance = Path(sys.argv[1]), random.Random(int(sys.argv[2]))
-    modes = (wanted for _ in itertools.count() if not (wanted := draw(chance, root)).is_empty)
+    modes = (requested for _ in itertools.count() if not (requested := draw(chance, root)).is_empty)
     if sys.argv[3] == HELD:
         with held_modes(root) as apply:
-            for number, wanted in enumerate(modes):
-                apply(wanted)
+            for number, requested in enumerate(modes):
+                apply(requested)
                 if number == 0:
                     print("ready", flush=True)
-    for number, wanted in enumerate(modes):
-        set_mode(wanted, root)
+    for number, requested in enumerate(modes):
+        set_mode(requested, root)
         if number == 0:
             print("ready", flush=True)
 

@@ -12,8 +12,11 @@ from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
 from suite.files.counted import counted
 from suite.machine.clock_domains import CPU, GPU, MEMORY
-from suite.machine.modes.journal import JournalKind
-from suite.machine.modes.keeper import (
+from suite.machine.modes.available_modes import AvailableModes, Domain, read_available_modes
+from suite.machine.modes.places import SYSTEM
+from suite.machine.modes.requested_mode import CORES_PARAMETER, MHZ, RequestedMode, Step, Write
+from suite.machine.modes.restore_journal import JournalKind
+from suite.machine.modes.set_and_restore import (
     LeftSettings,
     PutBack,
     left_settings,
@@ -21,9 +24,6 @@ from suite.machine.modes.keeper import (
     restore_modes,
     set_mode,
 )
-from suite.machine.modes.offer import Domain, Offer, read_offer
-from suite.machine.modes.places import SYSTEM
-from suite.machine.modes.wanted import CORES_PARAMETER, MHZ, Step, WantedMode, Write
 from suite.machine.nvpmodel import Model
 from suite.machine.power_settings import PowerSettings, read_power_settings
 
@@ -64,19 +64,19 @@ class ModeOptions:
         Option("--jetson-clocks", help="Lock the clocks at their upper limits with jetson_clocks."),
     ] = False
 
-    def wanted(self, mode: str | None) -> WantedMode:
+    def requested(self, mode: str | None) -> RequestedMode:
         """The same for the library."""
-        return WantedMode(mode, **vars(self))
+        return RequestedMode(mode, **vars(self))
 
 
 @app.command("list")
 def list_modes(root: Root = SYSTEM, json: Json = False) -> None:
     """List what can be set on this machine: power modes, cores, clocks, governors, turbo, fan."""
-    offer = read_offer(root)
+    available = read_available_modes(root)
     if json:
-        print_json("power-list", _plain_offer(offer))
+        print_json("power-list", _plain_available(available))
         return
-    print("\n".join(_offer_lines(offer)))
+    print("\n".join(_available_lines(available)))
 
 
 @app.command("show")
@@ -115,16 +115,16 @@ def set_power(
 ) -> None:
     """Set a power mode, or single settings. `suite power restore` puts the earlier settings
     back."""
-    wanted = options.wanted(mode)
-    steps = refuse_mode(wanted, root)
+    requested = options.requested(mode)
+    steps = refuse_mode(requested, root)
     if not dry_run:
-        set_mode(wanted, root)
+        set_mode(requested, root)
     label = read_power_settings(root).label
     if json:
         print_json(
             "power-set",
             {
-                "wanted": wanted.label,
+                "wanted": requested.label,
                 "steps": [_step(step) for step in steps],
                 "is_set": not dry_run,
                 "power_mode": label,
@@ -135,7 +135,7 @@ def set_power(
         print("\n".join(_step(step) for step in steps))
         return
     print(
-        f"Set: {wanted.label}. Now: {label or 'unknown'}.\nTo put the earlier settings back: "
+        f"Set: {requested.label}. Now: {label or 'unknown'}.\nTo put the earlier settings back: "
         "suite power restore"
     )
 
@@ -177,34 +177,35 @@ def _step(step: Step) -> str:
     )
 
 
-def _offer_lines(offer: Offer) -> Iterator[str]:
-    if offer.modes:
+def _available_lines(available: AvailableModes) -> Iterator[str]:
+    if available.modes:
         yield "Power modes of nvpmodel (suite power set NAME):"
-        yield from (f"  {mode.id:3} {mode.name}: {_mode_words(mode)}" for mode in offer.modes)
-    always_on = [core for core in offer.cores if core not in offer.switches]
-    yield f"Cores (--cores): {len(offer.cores)}" + (
+        yield from (f"  {mode.id:3} {mode.name}: {_mode_words(mode)}" for mode in available.modes)
+    always_on = [core for core in available.cores if core not in available.switches]
+    yield f"Cores (--cores): {len(available.cores)}" + (
         f"; always on line: {', '.join(map(str, always_on))}" if always_on else ""
     )
-    for domain in offer.domains:
+    for domain in available.domains:
         yield (
             f"{_TITLES[domain.kind]} clock {domain.name}"
             f" (--{'emc' if domain.kind == MEMORY else domain.kind}-mhz): {_range(domain)}"
         )
     governors = list(
-        dict.fromkeys(governor for domain in offer.domains for governor in domain.governors)
+        dict.fromkeys(governor for domain in available.domains for governor in domain.governors)
     )
     yield (
         "Governors (--governor):"
         f" {', '.join(governors) or 'none: the kernel offers no cpufreq, as in a virtual machine'}"
     )
-    yield f"Turbo (--turbo on|off): {'there is a switch' if offer.turbo else 'no switch'}"
+    yield f"Turbo (--turbo on|off): {'there is a switch' if available.turbo else 'no switch'}"
     yield (
         "Fan (--fan 0..255): "
-        f"{f'/{offer.fan_file}' if offer.fan_file else 'none that the kernel controls'}"
+        f"{f'/{available.fan_file}' if available.fan_file else 'none that the kernel controls'}"
     )
+    program = available.jetson_clocks
     yield (
         "Locked clocks (--jetson-clocks):"
-        f" {f'/{offer.jetson_clocks}' if offer.jetson_clocks else 'no program jetson_clocks'}"
+        f" {f'/{program}' if program else 'no program jetson_clocks'}"
     )
 
 
@@ -280,14 +281,14 @@ def _left_lines(left: LeftSettings) -> Sequence[str]:
     ]
 
 
-def _plain_offer(offer: Offer) -> dict[str, object]:
+def _plain_available(available: AvailableModes) -> dict[str, object]:
     return {
-        "modes": offer.modes,
-        "cores": offer.cores,
-        "always_on": [core for core in offer.cores if core not in offer.switches],
-        "clocks": offer.domains,
-        "turbo": None if offer.turbo is None else offer.turbo.file,
-        "fan": offer.fan_file,
-        "nvpmodel": offer.nvpmodel,
-        "jetson_clocks": offer.jetson_clocks,
+        "modes": available.modes,
+        "cores": available.cores,
+        "always_on": [core for core in available.cores if core not in available.switches],
+        "clocks": available.domains,
+        "turbo": None if available.turbo is None else available.turbo.file,
+        "fan": available.fan_file,
+        "nvpmodel": available.nvpmodel,
+        "jetson_clocks": available.jetson_clocks,
     }

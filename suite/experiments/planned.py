@@ -10,7 +10,7 @@ from suite.catalog.precisions import Precision
 from suite.catalog.timings import Timing
 from suite.execution.request import Accelerator, Collective, PageCache, RunOptions
 from suite.launch.isolation import Isolation
-from suite.machine.modes.wanted import WantedMode
+from suite.machine.modes.requested_mode import RequestedMode
 from suite.metrics.matrix_record import MatrixPlan
 from suite.metrics.study import StudyPlan, folder_name
 
@@ -71,9 +71,9 @@ class Values:
         return given_values(self)
 
     @property
-    def mode(self) -> WantedMode:
+    def mode(self) -> RequestedMode:
         """The power mode among them."""
-        return WantedMode(mode=self.power_mode, **self.among(WantedMode))
+        return RequestedMode(mode=self.power_mode, **self.among(RequestedMode))
 
     def among(self, kind: type) -> dict[str, Any]:
         """The given settings that a dataclass has, too."""

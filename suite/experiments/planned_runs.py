@@ -40,10 +40,10 @@ from suite.machine.limits import (
     refuse_limit,
     refuse_quota,
 )
-from suite.machine.modes.keeper import held_where, refuse_mode
-from suite.machine.modes.offer import Offer, read_offer
+from suite.machine.modes.available_modes import AvailableModes, read_available_modes
 from suite.machine.modes.places import SYSTEM
-from suite.machine.modes.wanted import WantedMode, cores_on_line
+from suite.machine.modes.requested_mode import RequestedMode, cores_on_line
+from suite.machine.modes.set_and_restore import held_where, refuse_mode
 from suite.meters.registry import chosen_meters, left_out_meters, refuse_absent_meters
 from suite.metrics.matrix_record import MATRICES, Matrix, analyse_matrix
 from suite.metrics.study import SWEEP, Study, StudyPlan, analyse_study
@@ -172,10 +172,10 @@ def resolve_planned(
 
     Without a number of threads, a run in a power mode has as many as that mode has cores on line.
     """
-    offer = read_offer(system_root)
+    available = read_available_modes(system_root)
     found: list[RunRequest] = []
     refuse_at_once(
-        lambda run=run: found.append(_request(run, directory, to_show, offer))  # type: ignore[misc]
+        lambda run=run: found.append(_request(run, directory, to_show, available))  # type: ignore[misc]
         for run in planned.runs
     )
     return tuple(found)
@@ -227,14 +227,16 @@ def _distinct_values(values: Sequence[Mapping[str, Any]], name: str) -> dict[Any
     return dict.fromkeys(given[name] for given in values if name in given)
 
 
-def _request(run: PlannedRun, directory: Path, to_show: bool, offer: Offer) -> RunRequest:
+def _request(
+    run: PlannedRun, directory: Path, to_show: bool, available: AvailableModes
+) -> RunRequest:
     options = run.options
     if (
         options.threads is None
         and load_workload(options.workload).threads is None
         and not run.values.mode.is_empty
     ):
-        options = replace(options, threads=cores_on_line(run.values.mode, offer))
+        options = replace(options, threads=cores_on_line(run.values.mode, available))
     request = resolve_options(options, directory / run.folder, as_published=to_show)
     limits = tuple(_limits(run, request.data_directory))
     left_out = left_out_meters(run.values.meters)
@@ -255,7 +257,7 @@ def _limits(run: PlannedRun, data: Path) -> Iterator[Limit]:
             yield read_limit(value, data) if name == READ_MB_S else LIMIT_OF[name](value)
 
 
-def _distinct_modes(planned: AnyPlanned) -> tuple[WantedMode, ...]:
+def _distinct_modes(planned: AnyPlanned) -> tuple[RequestedMode, ...]:
     modes = (run.values.mode for run in planned.runs)
     return tuple(dict.fromkeys(mode for mode in modes if not mode.is_empty))
 

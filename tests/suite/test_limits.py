@@ -23,14 +23,14 @@ from suite.files.json_file import read_json, write_json
 from suite.files.tree import paths_below, refuse_large
 from suite.machine.clock_domains import core_numbers
 from suite.machine.limits import cpu_quota, memory_limit, read_limit
-from suite.machine.modes.offer import Offer
-from suite.machine.modes.wanted import WantedMode, mode_steps
+from suite.machine.modes.available_modes import AvailableModes
+from suite.machine.modes.requested_mode import RequestedMode, mode_steps
 from suite.witness.statement import read_statement
 from tests.extensions.viewpoint.good_folder import SETTING_VALUES
 
 MIB = 2**20
 Takes = Callable[[Any], object]
-FAN = Offer(fan_file="fan")
+FAN = AvailableModes(fan_file="fan")
 STATEMENT = (
     '{"witness": "w", "digest": "%s", "previous": "%s", "serial": 1,'
     ' "time": "2027-01-01T00:00:00.0Z"}'
@@ -47,7 +47,7 @@ VALUES: dict[str, tuple[Any, Any, Takes]] = {
     "least memory": (4, 3.99, memory_limit),
     "number of a core": ("65536", "65537", core_numbers),
     "cores of a list": ("7,65530-65536", "7,65530-65537", core_numbers),
-    "duty of a fan": ("255", "256", lambda duty: mode_steps(WantedMode(fan=duty), FAN)),
+    "duty of a fan": ("255", "256", lambda duty: mode_steps(RequestedMode(fan=duty), FAN)),
     "images": (1_000_000, 1_000_001, lambda n: Arrivals(ArrivalKind.UNIFORM, n, 1)),
     "images of a long time": (1000.0, 1000.1, lambda s: Arrivals(ArrivalKind.UNIFORM, 1000, s)),
     "settings of a study": (64, 65, lambda n: mark(settings={str(i): "" for i in range(n)})),

@@ -8,10 +8,10 @@ from pathlib import Path
 from suite.errors import SuiteError
 from suite.experiments.before_runs import refuse_at_once
 from suite.extensions.concurrent.measuring.trials import Mode
-from suite.machine.modes.keeper import held_modes, refuse_mode
-from suite.machine.modes.offer import read_offer
+from suite.machine.modes.available_modes import read_available_modes
 from suite.machine.modes.places import SYSTEM
-from suite.machine.modes.wanted import WantedMode, cores_on_line
+from suite.machine.modes.requested_mode import RequestedMode, cores_on_line
+from suite.machine.modes.set_and_restore import held_modes, refuse_mode
 
 
 def modes_of(names: Sequence[str], root: Path = SYSTEM) -> tuple[Mode, ...]:
@@ -22,9 +22,12 @@ def modes_of(names: Sequence[str], root: Path = SYSTEM) -> tuple[Mode, ...]:
             "--power-modes has an empty name; write names with commas, as `suite power list` shows"
             " them."
         )
-    offer, wanted = read_offer(root), {name: WantedMode(name) for name in dict.fromkeys(names)}
-    refuse_at_once(lambda mode=mode: refuse_mode(mode, root) for mode in wanted.values())  # type: ignore[misc]
-    return tuple(Mode(name, cores_on_line(mode, offer)) for name, mode in wanted.items())
+    available, requested = (
+        read_available_modes(root),
+        {name: RequestedMode(name) for name in dict.fromkeys(names)},
+    )
+    refuse_at_once(lambda mode=mode: refuse_mode(mode, root) for mode in requested.values())  # type: ignore[misc]
+    return tuple(Mode(name, cores_on_line(mode, available)) for name, mode in requested.items())
 
 
 @contextmanager
@@ -37,7 +40,7 @@ def held_for_trials(root: Path = SYSTEM) -> Iterator[Callable[[str], None]]:
         def set_mode(name: str) -> None:
             nonlocal now
             if name != now:
-                apply(WantedMode(name))
+                apply(RequestedMode(name))
                 now = name
 
         yield set_mode

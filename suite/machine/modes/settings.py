@@ -10,7 +10,7 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.files.counted import counted
-from suite.machine.modes.offer import Offer
+from suite.machine.modes.available_modes import AvailableModes
 from suite.machine.nvpmodel import read_status
 from suite.machine.procfs import natural_order, read_text
 
@@ -73,41 +73,45 @@ class MachineSettings:
         return replace(self, files=(*self.files, *(one for one in found if one.file not in known)))
 
 
-def read_settings(root: Path, offer: Offer) -> MachineSettings:
+def read_settings(root: Path, available: AvailableModes) -> MachineSettings:
     """What is set now. A file that cannot be read (the clock of a core that is off line) is left
     out."""
-    found = ((file, read_text(root / file)) for file in _files(root, offer))
-    status = read_status(root) if offer.nvpmodel is not None else None
+    found = ((file, read_text(root / file)) for file in _files(root, available))
+    status = read_status(root) if available.nvpmodel is not None else None
     mode_id, fan_mode = status or (None, None)
     return MachineSettings(
         tuple(FileValue(file, value) for file, value in found if value), mode_id, fan_mode
     )
 
 
-def setting_differences(root: Path, wanted: MachineSettings) -> tuple[str, ...]:
-    """The settings that are not as ``wanted``, one text for each: ``sys/…/scaling_max_freq is
+def setting_differences(root: Path, expected: MachineSettings) -> tuple[str, ...]:
+    """The settings that are not as ``expected``, one text for each: ``sys/…/scaling_max_freq is
     1190400 instead of 2265600``."""
     found = [
         f"{one.file} is {read_text(root / one.file) or 'gone'} instead of {one.value}"
-        for one in differing_files(root, wanted)
+        for one in differing_files(root, expected)
     ]
     mode_id, fan_mode = read_status(root) or (None, None)
-    if wanted.mode_id is not None and mode_id != wanted.mode_id:
-        found.insert(0, f"the mode of nvpmodel is {mode_id} instead of {wanted.mode_id}")
-    if wanted.fan_mode is not None and fan_mode != wanted.fan_mode:
-        found.append(f"the fan mode of nvpmodel is {fan_mode} instead of {wanted.fan_mode}")
+    if expected.mode_id is not None and mode_id != expected.mode_id:
+        found.insert(0, f"the mode of nvpmodel is {mode_id} instead of {expected.mode_id}")
+    if expected.fan_mode is not None and fan_mode != expected.fan_mode:
+        found.append(f"the fan mode of nvpmodel is {fan_mode} instead of {expected.fan_mode}")
     return tuple(found)
 
 
 def put_back(
-    root: Path, offer: Offer, before: MachineSettings, lock: int, stored_clocks: Path | None
+    root: Path,
+    available: AvailableModes,
+    before: MachineSettings,
+    lock: int,
+    stored_clocks: Path | None,
 ) -> None:
     """Set everything as it was. Raises SuiteError for what cannot be set, after all else was.
 
     ``lock`` is inherited by the programs that are called. ``stored_clocks`` is the file of
     `jetson_clocks --store`, where that was called.
     """
-    failures = [str(error) for error in _failed_calls(root, offer, before, lock, stored_clocks)]
+    failures = [str(error) for error in _failed_calls(root, available, before, lock, stored_clocks)]
     for _ in range(PASSES):
         for one in differing_files(root, before):
             if not _takes_off_line(one):
@@ -130,17 +134,25 @@ def put_back(
 
 
 def _failed_calls(
-    root: Path, offer: Offer, before: MachineSettings, lock: int, stored_clocks: Path | None
+    root: Path,
+    available: AvailableModes,
+    before: MachineSettings,
+    lock: int,
+    stored_clocks: Path | None,
 ) -> Iterator[SuiteError]:
     """Let NVIDIA's programs put back what they set; yields what fails, so that the kernel's files
     are put back all the same."""
-    if stored_clocks is not None and offer.jetson_clocks is not None:
-        yield from _failure(root, offer.jetson_clocks, ("--restore", str(stored_clocks)), lock)
+    if stored_clocks is not None and available.jetson_clocks is not None:
+        yield from _failure(root, available.jetson_clocks, ("--restore", str(stored_clocks)), lock)
     mode_id, fan_mode = read_status(root) or (None, None)
-    if offer.nvpmodel is not None and before.mode_id is not None and mode_id != before.mode_id:
-        yield from _failure(root, offer.nvpmodel, ("-m", str(before.mode_id)), lock)
-    if offer.nvpmodel is not None and before.fan_mode is not None and fan_mode != before.fan_mode:
-        yield from _failure(root, offer.nvpmodel, ("-d", before.fan_mode), lock)
+    if available.nvpmodel is not None and before.mode_id is not None and mode_id != before.mode_id:
+        yield from _failure(root, available.nvpmodel, ("-m", str(before.mode_id)), lock)
+    if (
+        available.nvpmodel is not None
+        and before.fan_mode is not None
+        and fan_mode != before.fan_mode
+    ):
+        yield from _failure(root, available.nvpmodel, ("-d", before.fan_mode), lock)
 
 
 def _failure(
@@ -166,10 +178,10 @@ def refuse_other_files(settings: MachineSettings) -> None:
         raise SuiteError(f"the file {wrong!r} is not a setting of the kernel")
 
 
-def differing_files(root: Path, wanted: MachineSettings) -> list[FileValue]:
+def differing_files(root: Path, expected: MachineSettings) -> list[FileValue]:
     """Files that hold another value. A file that is there and cannot be read is the clock of a core
     that is off line, and not counted."""
-    found = [(one, read_text(root / one.file)) for one in wanted.files]
+    found = [(one, read_text(root / one.file)) for one in expected.files]
     return [
         one
         for one, value in found
@@ -181,11 +193,11 @@ def _takes_off_line(one: FileValue) -> bool:
     return one.file.endswith("/online") and one.value == "0"
 
 
-def _files(root: Path, offer: Offer) -> Iterator[str]:
-    yield from offer.switches.values()
-    if offer.turbo is not None:
-        yield offer.turbo.file
-    for domain in offer.domains:
+def _files(root: Path, available: AvailableModes) -> Iterator[str]:
+    yield from available.switches.values()
+    if available.turbo is not None:
+        yield available.turbo.file
+    for domain in available.domains:
         yield from (
             file
             for file in (
@@ -198,8 +210,8 @@ def _files(root: Path, offer: Offer) -> Iterator[str]:
         )
     for path in natural_order((root / "sys/class/hwmon").glob("hwmon*/pwm1_enable")):
         yield path.relative_to(root).as_posix()
-    if offer.fan_file is not None:
-        yield offer.fan_file
+    if available.fan_file is not None:
+        yield available.fan_file
 
 
 def _try_to_write(path: Path, value: str) -> None:

@@ -19,8 +19,8 @@ from suite.extensions.idle_states.measuring import (
     clock_modes,
     measure_idle_states,
 )
-from suite.machine.modes.offer import Offer, read_offer
-from suite.machine.modes.wanted import WantedMode
+from suite.machine.modes.available_modes import AvailableModes, read_available_modes
+from suite.machine.modes.requested_mode import RequestedMode
 from tests.simulated_board import settings_of, simulated_board
 
 POWER = {
@@ -107,10 +107,10 @@ def test_without_a_power_meter_nothing_is_measured(tmp_path: Path) -> None:
 
 
 def test_fixed_and_free_clocks_of_a_machine(tmp_path: Path) -> None:
-    assert clock_modes(Offer()) == (None, None)
-    assert clock_modes(read_offer(simulated_board(tmp_path))) == (
-        WantedMode(jetson_clocks=True),
-        WantedMode(),
+    assert clock_modes(AvailableModes()) == (None, None)
+    assert clock_modes(read_available_modes(simulated_board(tmp_path))) == (
+        RequestedMode(jetson_clocks=True),
+        RequestedMode(),
     )
     for governors, free in (
         (("powersave", "ondemand", "performance"), "ondemand"),
@@ -119,8 +119,8 @@ def test_fixed_and_free_clocks_of_a_machine(tmp_path: Path) -> None:
         (("schedutil",), None),
     ):
         domains: Any = tuple(SimpleNamespace(governors=(name,)) for name in governors)
-        assert clock_modes(Offer(domains=domains)) == (
-            (WantedMode(governor="performance"), WantedMode(governor=free))
+        assert clock_modes(AvailableModes(domains=domains)) == (
+            (RequestedMode(governor="performance"), RequestedMode(governor=free))
             if free
             else (None, None)
         )

@@ -34,9 +34,9 @@ from suite.execution import events
 from suite.execution.finish import FinishedRun
 from suite.experiments.quick import QuickLook
 from suite.machine.clock_domains import CPU, MEMORY, Clock
-from suite.machine.modes.journal import JournalKind
-from suite.machine.modes.keeper import LeftSettings, PutBack
-from suite.machine.modes.offer import Domain, Offer, Turbo
+from suite.machine.modes.available_modes import AvailableModes, Domain, Turbo
+from suite.machine.modes.restore_journal import JournalKind
+from suite.machine.modes.set_and_restore import LeftSettings, PutBack
 from suite.machine.nvpmodel import Model
 from suite.machine.power_settings import PowerSettings
 from suite.metrics.comparisons import Interval
@@ -69,8 +69,10 @@ def test_a_board_s_modes_cores_and_clocks() -> None:
         ),
     )
     switches = {1: "cpu1/online", 2: "cpu2/online"}
-    offer = Offer((mode,), (0, 1, 2), switches, (cpu, other, memory), Turbo("boost", "1", "0"))
-    said = lines(power_modes._offer_lines(offer))
+    available = AvailableModes(
+        (mode,), (0, 1, 2), switches, (cpu, other, memory), Turbo("boost", "1", "0")
+    )
+    said = lines(power_modes._available_lines(available))
     assert "15W: 2 cores, CPU_DENVER_0 1114 MHz, GPU 421 MHz, EMC not limited" in said
     assert "Cores (--cores): 3; always on line: 0" in said
     assert "CPU clock policy0 (--cpu-mhz): 100 200 " in said and " 4000 MHz and 2 more" in said
@@ -79,7 +81,7 @@ def test_a_board_s_modes_cores_and_clocks() -> None:
     assert "Governors (--governor): ondemand, no\n" in said, "each once"
     assert "Turbo (--turbo on|off): there is a switch" in said
     assert "no program jetson_clocks" in said and "none that the kernel controls" in said
-    bare = lines(power_modes._offer_lines(Offer(cores=(0,), switches={0: "x"})))
+    bare = lines(power_modes._available_lines(AvailableModes(cores=(0,), switches={0: "x"})))
     assert "always on line" not in bare and "no cpufreq" in bare and "no switch" in bare
 
 

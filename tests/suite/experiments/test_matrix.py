@@ -38,7 +38,7 @@ from suite.experiments.planned_runs import resolve_planned, run_matrix, validate
 from suite.files.paths import repository_root
 from suite.launch.isolation import Isolation
 from suite.machine.limits import read_limit
-from suite.machine.modes.wanted import WantedMode
+from suite.machine.modes.requested_mode import RequestedMode
 from suite.metrics.matrix_record import MatrixPointPlan, VariedSetting, read_matrix
 from tests.conftest import Run
 from tests.disks import simulated_disk
@@ -152,7 +152,7 @@ def test_every_setting_reaches_its_run() -> None:
     )
     (run,) = planned(MatrixDefinition(seeds=1, points=(values,))).runs
     assert (run.page_cache, run.values.meters) == (PageCache.WARM, "cpu,load")
-    assert run.values.mode == WantedMode("MAXN", cores="2", gpu_mhz=905, jetson_clocks=True)
+    assert run.values.mode == RequestedMode("MAXN", cores="2", gpu_mhz=905, jetson_clocks=True)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from suite.catalog.devices import load_device, load_devices
 from suite.errors import SuiteError
 from suite.machine.identify import identify
-from suite.machine.modes.offer import read_offer
-from suite.machine.modes.wanted import WantedMode, mode_steps
+from suite.machine.modes.available_modes import read_available_modes
+from suite.machine.modes.requested_mode import RequestedMode, mode_steps
 from suite.machine.system import Software, describe_system
 from suite.meters.registry import open_meters
 from tests.boards import planted, readings_of
@@ -59,7 +59,7 @@ def test_what_is_read_of_a_machine_with_a_spoiled_file(name: str, tmp_path: Path
     files = sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
     def read() -> Any:
-        return {**read_all(root, name), "offer": read_offer(root)}
+        return {**read_all(root, name), "available": read_available_modes(root)}
 
     kept("machines-spoiled", spoiled(root, read, files, 1), name)
 
@@ -69,11 +69,11 @@ def test_the_steps_that_set_a_mode(name: str, tmp_path: Path) -> None:
     root = planted(tmp_path / "root", load_device(name))
     found = {}
     for fields in MODES:
-        wanted = WantedMode(**fields)
+        requested = RequestedMode(**fields)
         try:
-            found[wanted.label] = plain(mode_steps(wanted, read_offer(root), root))
+            found[requested.label] = plain(mode_steps(requested, read_available_modes(root), root))
         except SuiteError as error:
-            found[wanted.label] = str(error)
+            found[requested.label] = str(error)
     kept("mode-steps", in_short(found), name)
 
 

@@ -12,29 +12,29 @@ from proofs.power_modes.__main__ import kill_at
 from proofs.power_modes.sweep_modes import HELD, KEPT
 from suite.cli import app
 from suite.errors import SuiteError
-from suite.machine.modes import journal, places
-from suite.machine.modes.journal import (
+from suite.machine.modes import places, restore_journal
+from suite.machine.modes.access import refuse_without_access
+from suite.machine.modes.available_modes import read_available_modes
+from suite.machine.modes.places import FOLDER, has_records
+from suite.machine.modes.requested_mode import RequestedMode
+from suite.machine.modes.restore_journal import (
     SCHEMA,
-    Entry,
-    Journal,
     JournalKind,
     Owner,
-    open_journal,
+    RestoreJournal,
+    RestoreRecord,
+    open_restore_journal,
     owner_of,
 )
-from suite.machine.modes.keeper import (
+from suite.machine.modes.set_and_restore import (
     held_modes,
     left_settings,
     recover_modes,
     refuse_mode,
-    refuse_without_access,
     restore_modes,
     set_mode,
 )
-from suite.machine.modes.offer import read_offer
-from suite.machine.modes.places import FOLDER, has_records
 from suite.machine.modes.settings import read_settings
-from suite.machine.modes.wanted import WantedMode
 from suite.machine.power_settings import read_power_settings
 from tests.every_case import some
 from tests.simulated_board import EMC_CAP, FAN, settings_of, simulated_board, with_kernel_rules
@@ -66,19 +66,22 @@ def pi(tmp_path: Path) -> Path:
 
 def abandon(root: Path, kind: JournalKind = JournalKind.HELD) -> None:
     """What a command leaves that was killed after its first change."""
-    journal = open_journal(root)
+    journal = open_restore_journal(root)
     journal.write(
-        kind, Entry(SCHEMA, NOBODY, "cpu_mhz 1190", read_settings(root, read_offer(root)))
+        kind,
+        RestoreRecord(
+            SCHEMA, NOBODY, "cpu_mhz 1190", read_settings(root, read_available_modes(root))
+        ),
     )
     (root / POLICY / "scaling_max_freq").write_text("1190400\n")
 
 
 def test_a_jetson_offers_its_modes_cores_and_clocks(board: Path) -> None:
-    offer = read_offer(board)
-    assert [mode.name for mode in offer.modes][:2] == ["MAXN", "MODE_15W"]
-    assert offer.cores == tuple(range(8)) and len(offer.switches) == 8
-    assert [domain.kind for domain in offer.domains] == ["cpu"] * 4 + ["gpu", "memory"]
-    assert (offer.nvpmodel, offer.jetson_clocks, offer.fan_file) == (
+    available = read_available_modes(board)
+    assert [mode.name for mode in available.modes][:2] == ["MAXN", "MODE_15W"]
+    assert available.cores == tuple(range(8)) and len(available.switches) == 8
+    assert [domain.kind for domain in available.domains] == ["cpu"] * 4 + ["gpu", "memory"]
+    assert (available.nvpmodel, available.jetson_clocks, available.fan_file) == (
         "usr/sbin/nvpmodel",
         "usr/bin/jetson_clocks",
         FAN,
@@ -86,16 +89,16 @@ def test_a_jetson_offers_its_modes_cores_and_clocks(board: Path) -> None:
 
 
 def test_a_machine_without_cpufreq_offers_nothing_and_says_so(tmp_path: Path) -> None:
-    assert read_offer(tmp_path).domains == ()
+    assert read_available_modes(tmp_path).domains == ()
     with pytest.raises(SuiteError, match="a virtual machine has none"):
-        refuse_mode(WantedMode(cpu_mhz=1000), tmp_path)
+        refuse_mode(RequestedMode(cpu_mhz=1000), tmp_path)
     with pytest.raises(SuiteError, match="this machine has no modes of nvpmodel"):
-        refuse_mode(WantedMode("MAXN"), tmp_path)
+        refuse_mode(RequestedMode("MAXN"), tmp_path)
 
 
 def test_a_mode_of_nvpmodel_is_set_and_put_back(board: Path) -> None:
     before = settings_of(board)
-    set_mode(WantedMode("MODE_15W"), board)
+    set_mode(RequestedMode("MODE_15W"), board)
     label = read_power_settings(board).label
     assert label is not None and label.startswith("MODE_15W: 4 cores up to 1")
     assert [done.wanted for done in restore_modes(board)] == ["MODE_15W"]
@@ -105,7 +108,7 @@ def test_a_mode_of_nvpmodel_is_set_and_put_back(board: Path) -> None:
 def test_cores_clocks_governor_and_fan_are_set_and_put_back(board: Path) -> None:
     before = settings_of(board)
     set_mode(
-        WantedMode(
+        RequestedMode(
             cores="4", cpu_mhz=1200, gpu_mhz=900, emc_mhz=1600, governor="performance", fan="120"
         ),
         board,
@@ -129,7 +132,7 @@ def test_cores_clocks_governor_and_fan_are_set_and_put_back(board: Path) -> None
 
 def test_a_limit_below_the_minimum_lowers_the_minimum_first(board: Path) -> None:
     assert (board / POLICY / "scaling_min_freq").read_text().strip() == "1190400"
-    steps = [str(step) for step in refuse_mode(WantedMode(cpu_mhz=115), board)]
+    steps = [str(step) for step in refuse_mode(RequestedMode(cpu_mhz=115), board)]
     assert "scaling_min_freq" in steps[0] and "scaling_max_freq" in steps[1]
 
 
@@ -140,12 +143,12 @@ def test_settings_are_put_back_in_an_order_that_the_kernel_accepts(
     with monkeypatch.context() as patch:
         with_kernel_rules(board, patch)
         with held_modes(board) as apply:
-            apply(WantedMode(cores="2", cpu_mhz=115, gpu_mhz=115))
-            apply(WantedMode("MODE_15W", cpu_mhz=115))
-            apply(WantedMode(cpu_mhz=2266, cores="0,3-5"))
-        set_mode(WantedMode(cores="2", cpu_mhz=115), board)
-        set_mode(WantedMode(cores="8", cpu_mhz=2266), board)
-        set_mode(WantedMode(cores="1"), board)
+            apply(RequestedMode(cores="2", cpu_mhz=115, gpu_mhz=115))
+            apply(RequestedMode("MODE_15W", cpu_mhz=115))
+            apply(RequestedMode(cpu_mhz=2266, cores="0,3-5"))
+        set_mode(RequestedMode(cores="2", cpu_mhz=115), board)
+        set_mode(RequestedMode(cores="8", cpu_mhz=2266), board)
+        set_mode(RequestedMode(cores="1"), board)
         restore_modes(board)
     assert settings_of(board) == before
 
@@ -158,7 +161,7 @@ def test_clocks_of_cores_that_were_off_line_are_put_back_too(
     before = settings_of(board)
     with monkeypatch.context() as patch:
         with_kernel_rules(board, patch)
-        set_mode(WantedMode(cores="8", cpu_mhz=115), board)
+        set_mode(RequestedMode(cores="8", cpu_mhz=115), board)
         assert (
             board / "sys/devices/system/cpu/cpufreq/policy6/scaling_max_freq"
         ).read_text() == "115200"
@@ -168,9 +171,9 @@ def test_clocks_of_cores_that_were_off_line_are_put_back_too(
 
 def test_locked_clocks_are_unlocked_by_jetson_clocks_itself(board: Path) -> None:
     before = settings_of(board)
-    set_mode(WantedMode(jetson_clocks=True), board)
+    set_mode(RequestedMode(jetson_clocks=True), board)
     assert read_power_settings(board).clocks_locked and settings_of(board)[FAN] == "255"
-    set_mode(WantedMode("MODE_15W", jetson_clocks=True), board)
+    set_mode(RequestedMode("MODE_15W", jetson_clocks=True), board)
     restore_modes(board)
     assert settings_of(board) == before
     assert sorted(path.name for path in (board / FOLDER).iterdir()) == ["lock"]
@@ -178,42 +181,46 @@ def test_locked_clocks_are_unlocked_by_jetson_clocks_itself(board: Path) -> None
 
 def test_several_modes_one_after_the_other_restore_what_was_before_the_first(board: Path) -> None:
     before = settings_of(board)
-    for wanted in (WantedMode("MODE_15W"), WantedMode(cpu_mhz=1190), WantedMode("MAXN")):
-        set_mode(wanted, board)
+    for requested in (
+        RequestedMode("MODE_15W"),
+        RequestedMode(cpu_mhz=1190),
+        RequestedMode("MAXN"),
+    ):
+        set_mode(requested, board)
     restore_modes(board)
     assert settings_of(board) == before
 
 
 @pytest.mark.parametrize(
-    ("wanted", "words"),
+    ("requested", "words"),
     [
-        (WantedMode("MAXM"), "did you mean 'MAXN'"),
-        (WantedMode(cores="7-9"), "There are no cores '7-9'"),
-        (WantedMode(cores="four"), "names no cores"),
-        (WantedMode(cpu_mhz=1700), "the nearest are 115, 1190, 1421, 1498, 1907, 2266 MHz"),
-        (WantedMode(gpu_mhz=2000), "no gpu clock has that frequency"),
-        (WantedMode(governor="perfomance"), "did you mean 'performance'"),
-        (WantedMode(turbo="on"), "no switch for turbo"),
-        (WantedMode(fan="300"), "0 to 255"),
+        (RequestedMode("MAXM"), "did you mean 'MAXN'"),
+        (RequestedMode(cores="7-9"), "There are no cores '7-9'"),
+        (RequestedMode(cores="four"), "names no cores"),
+        (RequestedMode(cpu_mhz=1700), "the nearest are 115, 1190, 1421, 1498, 1907, 2266 MHz"),
+        (RequestedMode(gpu_mhz=2000), "no gpu clock has that frequency"),
+        (RequestedMode(governor="perfomance"), "did you mean 'performance'"),
+        (RequestedMode(turbo="on"), "no switch for turbo"),
+        (RequestedMode(fan="300"), "0 to 255"),
     ],
 )
 def test_an_impossible_mode_is_refused_before_anything_changes(
-    board: Path, wanted: WantedMode, words: str
+    board: Path, requested: RequestedMode, words: str
 ) -> None:
     before = settings_of(board)
     with pytest.raises(SuiteError, match=words):
-        set_mode(wanted, board)
+        set_mode(requested, board)
     assert settings_of(board) == before and not (board / FOLDER).exists()
 
 
 def test_what_another_board_has_is_refused_by_name(pi: Path) -> None:
-    for wanted, words in (
-        (WantedMode("MAXN"), "no modes of nvpmodel"),
-        (WantedMode(jetson_clocks=True), "only Jetsons"),
-        (WantedMode(fan="9"), "no fan"),
+    for requested, words in (
+        (RequestedMode("MAXN"), "no modes of nvpmodel"),
+        (RequestedMode(jetson_clocks=True), "only Jetsons"),
+        (RequestedMode(fan="9"), "no fan"),
     ):
         with pytest.raises(SuiteError, match=words):
-            refuse_mode(wanted, pi)
+            refuse_mode(requested, pi)
 
 
 def test_root_is_asked_for_with_the_command_to_type(
@@ -225,7 +232,7 @@ def test_root_is_asked_for_with_the_command_to_type(
     with pytest.raises(
         SuiteError, match=r"Only root may write /sys/.*; type: sudo /.*suite power set --cores 2"
     ):
-        refuse_mode(WantedMode(cores="2"), board)
+        refuse_mode(RequestedMode(cores="2"), board)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(SuiteError, match="file system that is read-only, as in a container"):
         refuse_without_access(board, ["sys/x"], [])
@@ -237,13 +244,13 @@ def test_a_step_that_fails_leaves_everything_as_it_was(board: Path) -> None:
         '#!/bin/sh\n[ -n "$1" ] && exit 0\necho broken; exit 3\n'
     )
     with pytest.raises(SuiteError, match="failed with exit code 3: broken"):
-        set_mode(WantedMode("MODE_15W", cores="2", jetson_clocks=True), board)
+        set_mode(RequestedMode("MODE_15W", cores="2", jetson_clocks=True), board)
     assert settings_of(board) == before and not has_records(board)
 
 
 def test_a_program_that_fails_keeps_nothing_else_from_being_put_back(board: Path) -> None:
     before = settings_of(board)
-    set_mode(WantedMode(cores="2", cpu_mhz=1190, jetson_clocks=True), board)
+    set_mode(RequestedMode(cores="2", cpu_mhz=1190, jetson_clocks=True), board)
     program = board / "usr/bin/jetson_clocks"
     program.write_text("#!/bin/sh\necho no such clock\nexit 3\n")
     with pytest.raises(
@@ -263,9 +270,9 @@ def test_on_a_full_disk_nothing_is_changed(board: Path, monkeypatch: pytest.Monk
     def refuse(path: Path, value: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("suite.machine.modes.journal.write_json", refuse)
+    monkeypatch.setattr("suite.machine.modes.restore_journal.write_json", refuse)
     with pytest.raises(SuiteError, match="No space left on device; free some space"):
-        set_mode(WantedMode("MODE_15W"), board)
+        set_mode(RequestedMode("MODE_15W"), board)
     with pytest.raises(SuiteError, match="No space left on device"), held_modes(board):
         pass
     assert settings_of(board) == before
@@ -276,29 +283,33 @@ def test_nvpmodel_that_asks_for_a_restart_is_reported(board: Path) -> None:
         "#!/bin/sh\necho 'DO YOU WANT TO REBOOT NOW? enter YES/yes to confirm:'\n"
     )
     with pytest.raises(SuiteError, match="this mode may need a restart; type `sudo nvpmodel -m 2`"):
-        set_mode(WantedMode("MODE_15W"), board)
+        set_mode(RequestedMode("MODE_15W"), board)
     assert not has_records(board)
 
 
 def test_held_modes_each_start_from_what_was_before(board: Path) -> None:
     before = settings_of(board)
     with held_modes(board) as apply:
-        apply(WantedMode(cores="2"))
-        apply(WantedMode(gpu_mhz=905))
+        apply(RequestedMode(cores="2"))
+        apply(RequestedMode(gpu_mhz=905))
         assert settings_of(board)["sys/devices/system/cpu/cpu7/online"] == "1"
-        apply(WantedMode())
+        apply(RequestedMode())
         assert settings_of(board) == before
-        apply(WantedMode("MODE_15W"))
+        apply(RequestedMode("MODE_15W"))
         assert recover_modes(board) == ()  # the process that holds them still runs
     assert settings_of(board) == before and not has_records(board)
 
 
 def test_modes_that_a_running_command_holds_are_not_changed_by_another(board: Path) -> None:
     running = owner_of(os.getppid())
-    open_journal(board).write(
-        JournalKind.HELD, Entry(SCHEMA, running, "MAXN", read_settings(board, read_offer(board)))
+    open_restore_journal(board).write(
+        JournalKind.HELD,
+        RestoreRecord(SCHEMA, running, "MAXN", read_settings(board, read_available_modes(board))),
     )
-    for change in (lambda: set_mode(WantedMode("MODE_15W"), board), lambda: restore_modes(board)):
+    for change in (
+        lambda: set_mode(RequestedMode("MODE_15W"), board),
+        lambda: restore_modes(board),
+    ):
         with pytest.raises(
             SuiteError, match=f"Process {running.pid} changes power modes while it runs"
         ):
@@ -307,10 +318,10 @@ def test_modes_that_a_running_command_holds_are_not_changed_by_another(board: Pa
 
 def test_a_sweep_on_top_of_a_kept_mode_puts_that_mode_back(board: Path) -> None:
     before = settings_of(board)
-    set_mode(WantedMode("MODE_15W"), board)
+    set_mode(RequestedMode("MODE_15W"), board)
     kept = settings_of(board)
     with held_modes(board) as apply:
-        apply(WantedMode("MAXN"))
+        apply(RequestedMode("MAXN"))
     assert settings_of(board) == kept
     restore_modes(board)
     assert settings_of(board) == before
@@ -340,12 +351,13 @@ def test_what_a_killed_command_left_is_put_back(board: Path, kind: JournalKind) 
 
 
 def test_a_kept_mode_stays_after_its_command(board: Path) -> None:
-    set_mode(WantedMode("MODE_15W"), board)
-    journal = Journal(board / FOLDER)
-    entry = journal.read(JournalKind.KEPT)
-    assert entry is not None and entry.is_complete
+    set_mode(RequestedMode("MODE_15W"), board)
+    journal = RestoreJournal(board / FOLDER)
+    record = journal.read(JournalKind.KEPT)
+    assert record is not None and record.is_complete
     journal.write(
-        JournalKind.KEPT, Entry(SCHEMA, NOBODY, entry.wanted, entry.before, is_complete=True)
+        JournalKind.KEPT,
+        RestoreRecord(SCHEMA, NOBODY, record.wanted, record.before, is_complete=True),
     )
     assert recover_modes(board) == () and (read_power_settings(board).label or "").startswith(
         "MODE_15W"
@@ -369,7 +381,9 @@ def test_any_command_puts_back_what_was_left(
     before = settings_of(board)
     abandon(board)
     monkeypatch.setattr("suite.cli.app.has_records", lambda: has_records(board))
-    monkeypatch.setattr("suite.machine.modes.keeper.recover_modes", lambda: recover_modes(board))
+    monkeypatch.setattr(
+        "suite.machine.modes.set_and_restore.recover_modes", lambda: recover_modes(board)
+    )
     monkeypatch.setattr("sys.argv", ["suite", "explain", "seeds"])
     with pytest.raises(SystemExit):
         app.main()
@@ -410,12 +424,12 @@ def test_a_killed_sweep_of_modes_leaves_nothing(board: Path, kind: str, wait_s: 
 def test_one_command_at_a_time_changes_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "LOCK_TIMEOUT_S", -1.0)
+    monkeypatch.setattr(restore_journal, "LOCK_TIMEOUT_S", -1.0)
     with (
-        journal.Journal(tmp_path).locked(),
+        restore_journal.RestoreJournal(tmp_path).locked(),
         pytest.raises(SuiteError, match="Another command has been changing"),
-        journal.Journal(tmp_path).locked(),
+        restore_journal.RestoreJournal(tmp_path).locked(),
     ):
         pytest.fail("two commands have the lock")
-    with journal.Journal(tmp_path).locked():
+    with restore_journal.RestoreJournal(tmp_path).locked():
         pass

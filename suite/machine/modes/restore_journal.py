@@ -55,7 +55,7 @@ class Owner:
 
 
 @dataclass(frozen=True)
-class Entry:
+class RestoreRecord:
     """A record: the settings before, who changes them to what, and whether that change is complete
     (always False for a held record).
 
@@ -76,7 +76,7 @@ def owner_of(pid: int) -> Owner:
     return Owner(pid, start_ticks(Path("/proc") / str(pid)) or 0, boot_id)
 
 
-class Journal:
+class RestoreJournal:
     """The records in one folder. Changes are made inside :meth:`locked`."""
 
     def __init__(self, folder: Path) -> None:
@@ -86,7 +86,7 @@ class Journal:
         """The file of `jetson_clocks --store`, beside the record."""
         return self.folder / f"{kind.value}.{STORED_CLOCKS}"
 
-    def read(self, kind: JournalKind) -> Entry | None:
+    def read(self, kind: JournalKind) -> RestoreRecord | None:
         """The record; None where there is none. Raises SuiteError for one that somebody else wrote,
         or that is damaged."""
         path = self._path(kind)
@@ -104,21 +104,21 @@ class Journal:
                     "trusted; inspect it and remove it."
                 )
         try:
-            entry = from_plain(read_record(path, SCHEMA), Entry, f"{path}: ")
-            refuse_other_files(entry.before)
+            record = from_plain(read_record(path, SCHEMA), RestoreRecord, f"{path}: ")
+            refuse_other_files(record.before)
         except FileError:
             raise
         except SuiteError as error:
             raise FileError(
                 path, f"is not a journal of power settings ({error}); remove it"
             ) from error
-        return entry
+        return record
 
-    def write(self, kind: JournalKind, entry: Entry) -> None:
+    def write(self, kind: JournalKind, record: RestoreRecord) -> None:
         """Replace the record; it is on the storage medium when this returns. Raises SuiteError
         where it cannot be written."""
         try:
-            write_json(self._path(kind), asdict(entry))
+            write_json(self._path(kind), asdict(record))
             sync_to_storage(self.folder)
         except OSError as error:
             raise SuiteError(
@@ -155,7 +155,7 @@ class Journal:
         return self.folder / f"{kind.value}.json"
 
 
-def open_journal(root: Path) -> Journal:
+def open_restore_journal(root: Path) -> RestoreJournal:
     """The journal to write: in the machine's folder if that can be made, else in the user's. Raises
     SuiteError where neither can be written."""
     problem: OSError | None = None
@@ -166,7 +166,7 @@ def open_journal(root: Path) -> Journal:
             problem = error
             continue
         if os.access(folder, os.W_OK):
-            return Journal(folder)
+            return RestoreJournal(folder)
     why = "no permission to write" if problem is None else problem.strerror
     raise SuiteError(
         f"The journal of power settings cannot be written in {journal_folders(root)[-1]} ({why}), "

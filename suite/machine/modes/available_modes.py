@@ -73,7 +73,7 @@ class Turbo:
 
 
 @dataclass(frozen=True)
-class Offer:
+class AvailableModes:
     """Everything that can be set on a machine; empty or None where there is nothing to set.
 
     ``cores`` are all cores, ``switches`` the files that take a core on and off line (core 0 usually
@@ -95,7 +95,7 @@ class Offer:
         return tuple(domain for domain in self.domains if domain.kind == kind)
 
 
-def read_offer(root: Path) -> Offer:
+def read_available_modes(root: Path) -> AvailableModes:
     """What can be set on the machine below ``root``; never raises for a file that is missing or
     unreadable."""
     configuration = parse_configuration(read_text(root / CONFIGURATION) or "")
@@ -106,7 +106,7 @@ def read_offer(root: Path) -> Offer:
     ]
     folders = dict(sorted(numbered))
     nvpmodel = _program(root, NVPMODEL)
-    return Offer(
+    return AvailableModes(
         modes=configuration.models if nvpmodel else (),
         cores=tuple(folders),
         switches={

@@ -1,5 +1,5 @@
-"""A power mode that somebody wants, and the steps that set it on a machine. What the machine does
-not offer is refused before anything changes."""
+"""A requested power mode, and the steps that set it on a machine. What the machine does not offer
+is refused before anything changes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -8,7 +8,7 @@ from pathlib import Path
 from suite.errors import SuiteError
 from suite.files.names import nearest
 from suite.machine.clock_domains import CPU, GPU, MEMORY, core_numbers
-from suite.machine.modes.offer import Domain, Offer
+from suite.machine.modes.available_modes import AvailableModes, Domain
 from suite.machine.nvpmodel import Model
 from suite.machine.procfs import read_integer
 
@@ -22,7 +22,7 @@ _LEFT_ALONE = "left as it is"
 
 
 @dataclass(frozen=True)
-class WantedMode:
+class RequestedMode:
     """A power mode; None: left as it is.
 
     ``mode`` is a name or id of nvpmodel. ``cores`` is a number (the first N) or a list as 0-3,6.
@@ -44,7 +44,7 @@ class WantedMode:
     @property
     def is_empty(self) -> bool:
         """Whether it leaves everything as it is."""
-        return self == WantedMode()
+        return self == RequestedMode()
 
     @property
     def label(self) -> str:
@@ -82,41 +82,47 @@ class Call:
 Step = Write | Call
 
 
-def mode_steps(wanted: WantedMode, offer: Offer, root: Path = Path("/")) -> tuple[Step, ...]:
+def mode_steps(
+    requested: RequestedMode, available: AvailableModes, root: Path = Path("/")
+) -> tuple[Step, ...]:
     """The steps that set a mode, in an order that the kernel accepts: nvpmodel first, cores that go
     off line last.
 
     Raises SuiteError for a mode that this machine does not offer, with what it offers.
     """
-    if wanted.is_empty:
+    if requested.is_empty:
         raise SuiteError(
             "Name a mode or a setting to change: `suite power set MAXN` or `suite power set"
             " --cores 2`."
         )
-    return tuple(_ordered_steps(wanted, offer, root))
+    return tuple(_ordered_steps(requested, available, root))
 
 
-def _ordered_steps(wanted: WantedMode, offer: Offer, root: Path) -> Iterator[Step]:
-    if wanted.mode is not None:
-        mode = find_mode(wanted.mode, offer.modes)
-        assert offer.nvpmodel is not None, "a machine with modes has nvpmodel"
-        yield Call(offer.nvpmodel, ("-m", str(mode.id)))
-    chosen = () if wanted.cores is None else chosen_cores(wanted.cores, offer)
+def _ordered_steps(
+    requested: RequestedMode, available: AvailableModes, root: Path
+) -> Iterator[Step]:
+    if requested.mode is not None:
+        mode = find_mode(requested.mode, available.modes)
+        assert available.nvpmodel is not None, "a machine with modes has nvpmodel"
+        yield Call(available.nvpmodel, ("-m", str(mode.id)))
+    chosen = () if requested.cores is None else chosen_cores(requested.cores, available)
     if chosen:
-        yield from (Write(file, "1") for core, file in offer.switches.items() if core in chosen)
-    yield from _turbo_steps(wanted.turbo, offer)
-    yield from _governor_steps(wanted.governor, offer)
+        yield from (Write(file, "1") for core, file in available.switches.items() if core in chosen)
+    yield from _turbo_steps(requested.turbo, available)
+    yield from _governor_steps(requested.governor, available)
     for kind, name in _KINDS.items():
-        yield from _clock_steps(kind, getattr(wanted, name), offer, root)
-    yield from _fan_steps(wanted.fan, offer)
-    if wanted.jetson_clocks:
-        if offer.jetson_clocks is None:
+        yield from _clock_steps(kind, getattr(requested, name), available, root)
+    yield from _fan_steps(requested.fan, available)
+    if requested.jetson_clocks:
+        if available.jetson_clocks is None:
             raise SuiteError(
                 "--jetson-clocks: this machine has no program jetson_clocks; only Jetsons have it."
             )
-        yield Call(offer.jetson_clocks, ())
+        yield Call(available.jetson_clocks, ())
     if chosen:
-        yield from (Write(file, "0") for core, file in offer.switches.items() if core not in chosen)
+        yield from (
+            Write(file, "0") for core, file in available.switches.items() if core not in chosen
+        )
 
 
 def find_mode(name: str, modes: Sequence[Model]) -> Model:
@@ -134,25 +140,26 @@ def find_mode(name: str, modes: Sequence[Model]) -> Model:
     return found
 
 
-def chosen_cores(cores: str, offer: Offer) -> tuple[int, ...]:
+def chosen_cores(cores: str, available: AvailableModes) -> tuple[int, ...]:
     """The cores of a number (the first N) or a list (0-3,6); raises SuiteError for others than the
     machine has, or that leave out one always on."""
-    always_on = [core for core in offer.cores if core not in offer.switches]
+    always_on = [core for core in available.cores if core not in available.switches]
     if cores.isdigit():
         chosen = tuple(
-            sorted(offer.cores, key=lambda core: (core not in always_on, core))[: int(cores)]
+            sorted(available.cores, key=lambda core: (core not in always_on, core))[: int(cores)]
         )
-        possible = 1 <= int(cores) <= len(offer.cores)
+        possible = 1 <= int(cores) <= len(available.cores)
     else:
         listed = core_numbers(cores)
         if listed is None:
             raise SuiteError(f"{cores!r} names no cores; write a number (4) or a list (0-3,6).")
         chosen = listed
-        possible = bool(chosen) and set(chosen) <= set(offer.cores)
+        possible = bool(chosen) and set(chosen) <= set(available.cores)
     if not possible:
-        span = f"{offer.cores[0]} to {offer.cores[-1]}" if offer.cores else "nothing"
+        span = f"{available.cores[0]} to {available.cores[-1]}" if available.cores else "nothing"
         raise SuiteError(
-            f"There are no cores {cores!r}: this machine has {len(offer.cores)}, numbered {span}."
+            f"There are no cores {cores!r}: this machine has {len(available.cores)}, numbered"
+            f" {span}."
         )
     left_out = [core for core in always_on if core not in chosen]
     if left_out:
@@ -163,25 +170,25 @@ def chosen_cores(cores: str, offer: Offer) -> tuple[int, ...]:
     return chosen
 
 
-def cores_on_line(wanted: WantedMode, offer: Offer) -> int | None:
+def cores_on_line(requested: RequestedMode, available: AvailableModes) -> int | None:
     """The number of cores that are on line in the mode; None where it leaves them as they are.
     Raises SuiteError as :func:`mode_steps`."""
-    if wanted.cores is not None:
-        return len(chosen_cores(wanted.cores, offer))
-    if wanted.mode is None:
+    if requested.cores is not None:
+        return len(chosen_cores(requested.cores, available))
+    if requested.mode is None:
         return None
     switched = [
         value
-        for parameter, _, value in find_mode(wanted.mode, offer.modes).settings
+        for parameter, _, value in find_mode(requested.mode, available.modes).settings
         if parameter == CORES_PARAMETER
     ]
     return switched.count("1") or None
 
 
-def _governor_steps(governor: str | None, offer: Offer) -> Iterator[Step]:
+def _governor_steps(governor: str | None, available: AvailableModes) -> Iterator[Step]:
     if governor is None:
         return
-    domains = offer.domains_of(CPU)
+    domains = available.domains_of(CPU)
     known = list(dict.fromkeys(each for domain in domains for each in domain.governors))
     if governor not in known:
         raise SuiteError(
@@ -192,12 +199,14 @@ def _governor_steps(governor: str | None, offer: Offer) -> Iterator[Step]:
             yield Write(domain.governor_file, governor)
 
 
-def _clock_steps(kind: str, limit_mhz: int | None, offer: Offer, root: Path) -> Iterator[Step]:
+def _clock_steps(
+    kind: str, limit_mhz: int | None, available: AvailableModes, root: Path
+) -> Iterator[Step]:
     """Cap every clock of the kind. Clocks that lack the frequency (the small cores of two kinds)
     get their next one below."""
     if limit_mhz is None:
         return
-    domains = offer.domains_of(kind)
+    domains = available.domains_of(kind)
     # a clock whose cores are off line tells nothing
     informed = [domain for domain in domains if domain.frequencies_hz or domain.highest_hz]
     if (
@@ -264,33 +273,35 @@ def _no_clock(kind: str, limit_mhz: int, domains: Sequence[Domain]) -> str:
     return f"{flag} {limit_mhz} is not between {min(ends[0])} and {max(ends[1])} MHz."
 
 
-def _turbo_steps(turbo: str | None, offer: Offer) -> Iterator[Step]:
+def _turbo_steps(turbo: str | None, available: AvailableModes) -> Iterator[Step]:
     if turbo is None:
         return
     if turbo not in ("on", "off"):
         raise SuiteError(f"--turbo is {turbo!r}; write on or off.")
-    if offer.turbo is None:
+    if available.turbo is None:
         raise SuiteError(f"--turbo {turbo}: this machine has no switch for turbo.")
-    yield Write(offer.turbo.file, offer.turbo.on if turbo == "on" else offer.turbo.off)
+    yield Write(available.turbo.file, available.turbo.on if turbo == "on" else available.turbo.off)
 
 
-def _fan_steps(fan: str | None, offer: Offer) -> Iterator[Step]:
+def _fan_steps(fan: str | None, available: AvailableModes) -> Iterator[Step]:
     if fan is None:
         return
     if fan.isdigit():
-        if offer.fan_file is None or int(fan) > MAX_DUTY:
+        if available.fan_file is None or int(fan) > MAX_DUTY:
             possible = (
-                "0 to 255" if offer.fan_file else "this machine has no fan that the kernel controls"
+                "0 to 255"
+                if available.fan_file
+                else "this machine has no fan that the kernel controls"
             )
             raise SuiteError(f"--fan {fan}: {possible}.")
-        yield Write(offer.fan_file, fan)
-    elif offer.nvpmodel is None:
+        yield Write(available.fan_file, fan)
+    elif available.nvpmodel is None:
         raise SuiteError(
             f"--fan {fan}: only nvpmodel has fan modes with names; give a duty from 0 to"
             f" {MAX_DUTY}."
         )
     else:
-        yield Call(offer.nvpmodel, ("-d", fan))
+        yield Call(available.nvpmodel, ("-d", fan))
 
 
 def _unknown(what: str, name: str, known: Sequence[str], none: str) -> str:

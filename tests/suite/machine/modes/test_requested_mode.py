@@ -7,10 +7,10 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.machine.clock_domains import CPU, GPU
-from suite.machine.modes.offer import Domain, Offer, Turbo
-from suite.machine.modes.wanted import (
+from suite.machine.modes.available_modes import AvailableModes, Domain, Turbo
+from suite.machine.modes.requested_mode import (
     Call,
-    WantedMode,
+    RequestedMode,
     Write,
     chosen_cores,
     cores_on_line,
@@ -51,7 +51,7 @@ def clock(
     )
 
 
-OFFER = Offer(
+AVAILABLE = AvailableModes(
     MODES,
     (0, 1, 2, 3, 4),
     {core: f"cpu{core}/online" for core in (0, 1, 3, 4)},
@@ -67,10 +67,10 @@ OFFER = Offer(
 )
 
 
-def steps(root: Path, wanted: WantedMode) -> list[tuple[str, ...]]:
+def steps(root: Path, requested: RequestedMode) -> list[tuple[str, ...]]:
     return [
         (step.file, step.value) if isinstance(step, Write) else (step.program, *step.arguments)
-        for step in mode_steps(wanted, OFFER, root)
+        for step in mode_steps(requested, AVAILABLE, root)
     ]
 
 
@@ -79,7 +79,7 @@ def test_everything_is_set_in_an_order_that_the_kernel_accepts(tmp_path: Path) -
     (tmp_path / "big/min").write_text("1190401\n")
     (tmp_path / "small").mkdir()
     (tmp_path / "small/min").write_text("900000\n")
-    everything = WantedMode(
+    everything = RequestedMode(
         "MAXN", "0,2-3", 1200, 500, None, "powersave", "off", "255", jetson_clocks=True
     )
     assert steps(tmp_path, everything) == [
@@ -98,7 +98,7 @@ def test_everything_is_set_in_an_order_that_the_kernel_accepts(tmp_path: Path) -
         ("cpu1/online", "0"),
         ("cpu4/online", "0"),
     ]
-    assert steps(tmp_path, WantedMode(turbo="on", governor="performance", fan="quiet")) == [
+    assert steps(tmp_path, RequestedMode(turbo="on", governor="performance", fan="quiet")) == [
         ("no_turbo", "0"),
         ("big/governor", "performance"),
         ("nvpmodel", "-d", "quiet"),
@@ -127,26 +127,26 @@ def test_a_limit_is_a_clocks_step(
         with pytest.raises(
             SuiteError, match="no cpu clock has that frequency; the nearest are 400,"
         ):
-            steps(tmp_path, WantedMode(cpu_mhz=limit_mhz))
+            steps(tmp_path, RequestedMode(cpu_mhz=limit_mhz))
     else:
-        found = steps(tmp_path, WantedMode(cpu_mhz=limit_mhz))
+        found = steps(tmp_path, RequestedMode(cpu_mhz=limit_mhz))
         assert found == [("big/max", caps[0]), ("small/max", caps[1])]
 
 
 def test_a_clock_that_lists_no_steps_has_any_limit_between_its_ends(tmp_path: Path) -> None:
     for limit_mhz, cap in ((114, "114000000"), (905, "905000000"), (300, "300000000")):
-        assert steps(tmp_path, WantedMode(gpu_mhz=limit_mhz)) == [("gpu/max", cap)]
+        assert steps(tmp_path, RequestedMode(gpu_mhz=limit_mhz)) == [("gpu/max", cap)]
     for limit_mhz in (113, 906):
         with pytest.raises(SuiteError, match="is not between 114 and 905 MHz"):
-            steps(tmp_path, WantedMode(gpu_mhz=limit_mhz))
+            steps(tmp_path, RequestedMode(gpu_mhz=limit_mhz))
     with pytest.raises(SuiteError, match="--emc-mhz 1: this machine offers no limit"):
-        steps(tmp_path, WantedMode(emc_mhz=1))
+        steps(tmp_path, RequestedMode(emc_mhz=1))
 
 
 def test_a_number_of_cores_begins_with_those_that_are_always_on() -> None:
-    assert chosen_cores("1", OFFER) == (2,)
-    assert chosen_cores("3", OFFER) == (2, 0, 1)
-    assert set(chosen_cores("5", OFFER)) == {0, 1, 2, 3, 4}
+    assert chosen_cores("1", AVAILABLE) == (2,)
+    assert chosen_cores("3", AVAILABLE) == (2, 0, 1)
+    assert set(chosen_cores("5", AVAILABLE)) == {0, 1, 2, 3, 4}
     for cores, words in {
         "0": "There are no cores '0': this machine has 5, numbered 0 to 4",
         "6": "There are no cores '6'",
@@ -155,15 +155,15 @@ def test_a_number_of_cores_begins_with_those_that_are_always_on() -> None:
         "two": "names no cores",
     }.items():
         with pytest.raises(SuiteError, match=words):
-            chosen_cores(cores, OFFER)
-    assert cores_on_line(WantedMode("MODE_3"), OFFER) == 3
-    assert cores_on_line(WantedMode("MODE_3", cores="1"), OFFER) == 1, "what is typed holds"
-    assert cores_on_line(WantedMode("MAXN"), OFFER) is None
-    assert cores_on_line(WantedMode(fan="9"), OFFER) is None
+            chosen_cores(cores, AVAILABLE)
+    assert cores_on_line(RequestedMode("MODE_3"), AVAILABLE) == 3
+    assert cores_on_line(RequestedMode("MODE_3", cores="1"), AVAILABLE) == 1, "what is typed holds"
+    assert cores_on_line(RequestedMode("MAXN"), AVAILABLE) is None
+    assert cores_on_line(RequestedMode(fan="9"), AVAILABLE) is None
 
 
 def test_a_mode_has_a_name_and_an_id() -> None:
     assert [find_mode(name, MODES).id for name in ("10", "MODE_15W", "2")] == [10, 2, 2]
-    assert mode_steps(WantedMode("MODE_3"), OFFER) == (Call("nvpmodel", ("-m", "10")),)
+    assert mode_steps(RequestedMode("MODE_3"), AVAILABLE) == (Call("nvpmodel", ("-m", "10")),)
     with pytest.raises(SuiteError, match="0 to 255"):
-        mode_steps(WantedMode(fan="256"), OFFER)
+        mode_steps(RequestedMode(fan="256"), AVAILABLE)
