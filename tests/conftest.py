@@ -300,7 +300,7 @@ def printed_in(framework: str, *words: object) -> str:
     return done.stdout
 
 
-def told_by(framework: str, *modules: str) -> list[dict[str, Any]]:
+def printed_by(framework: str, *modules: str) -> list[dict[str, Any]]:
     """The objects that modules of the tests print, one after the other, in one process of a
     framework's environment."""
     main_of_each = (

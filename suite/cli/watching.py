@@ -240,7 +240,7 @@ def _sentence(event: events.ProgressEvent) -> str | None:
         return (
             f"Measuring the idle machine's power for {event.time_s:g} s ({', '.join(event.meters)})"
         )
-    if isinstance(event, events.NodeDoubted):
+    if isinstance(event, events.NodeMismatch):
         return f"warning: {event.sentence}; {event.remedy}"
     if isinstance(event, events.StatesKept):
         return (

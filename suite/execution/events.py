@@ -22,7 +22,7 @@ class BaseloadStarted:
 
 
 @dataclass(frozen=True)
-class NodeDoubted:
+class NodeMismatch:
     """A host of the run has a problem that does not keep it from training: a slow link, a wrong
     clock, other packages."""
 
@@ -139,7 +139,7 @@ class CostEstimated:
 
 ProgressEvent = (
     BaseloadStarted
-    | NodeDoubted
+    | NodeMismatch
     | StatesKept
     | RunStarted
     | LogLine

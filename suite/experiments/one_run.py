@@ -22,7 +22,7 @@ from suite.execution.events import (
     BaseloadStarted,
     BatchSizeTried,
     MemoryExhausted,
-    NodeDoubted,
+    NodeMismatch,
     Progress,
     RunEnded,
     RunStarted,
@@ -113,7 +113,7 @@ def run_one(
     build_implementation(request.framework, environment)
     preflight(request)
     for problem in admit_run(request.placement, environment, request.framework.argument):
-        progress(NodeDoubted(problem.sentence, problem.remedy))
+        progress(NodeMismatch(problem.sentence, problem.remedy))
     make_output(path, force)
     if request.keep_states:
         make_states_folder(path, force)

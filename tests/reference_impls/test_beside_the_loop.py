@@ -3,7 +3,7 @@ statistics, evaluations. One process for each framework, because starting it is 
 
 import pytest
 
-from tests.conftest import told_by
+from tests.conftest import printed_by
 
 MOST_BY_ROUNDING = 3
 """Of about 400 pictures near borders between classes; none were seen on x86-64. Pictures in float16
@@ -11,7 +11,7 @@ change 19 of 404, in bfloat16 108."""
 
 
 def test_updates_by_parts_statistics_and_evaluations(framework: str) -> None:
-    updates, statistics, evaluated = told_by(
+    updates, statistics, evaluated = printed_by(
         framework,
         "tests.reference_impls.accumulated_steps",
         "tests.reference_impls.statistics_of_layers",

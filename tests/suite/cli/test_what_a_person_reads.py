@@ -335,7 +335,7 @@ def test_a_workload_named_twice_or_for_too_many_epochs_is_refused_before_the_fir
             "Measuring the idle machine's power for 60 s (ina3221, plug)",
         ),
         (
-            events.NodeDoubted("pi2's clock is off", "set it"),
+            events.NodeMismatch("pi2's clock is off", "set it"),
             "warning: pi2's clock is off; set it",
         ),
         (events.BatchSizeTried(64), "  64 samples …"),
