@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.board.columns import Cell
 from reporter.data.frames import IDENTITY, is_known
 from reporter.data.machines import machines_of
 from reporter.data.quantities import quantity
-from reporter.pages.shared import BoardSection
+from reporter.pages.shared import LeaderboardSection
 from suite.extensions.prediction.record.limits import best, question
 from suite.extensions.prediction.record.models import fit
 from suite.extensions.prediction.record.modes import Modes
@@ -62,7 +62,7 @@ class Fitting:
     limit with the probability CERTAINTY; None if there is none."""
 
     limit: str
-    measured: BoardRow | None
+    measured: LeaderboardRow | None
     time: Cell | None
     predicted: PredictedMode | None
 
@@ -85,19 +85,19 @@ class _Profiled:
     """A measured mode: its row, the values of its resources, time per epoch (s), power (W), and
     which of :data:`RESOURCES` it has."""
 
-    row: BoardRow
+    row: LeaderboardRow
     mode: tuple[float, ...]
     time: Cell
     power: Cell
     offered: tuple[bool, ...]
 
 
-def predicted_modes(board: Board) -> tuple[PredictedModes, ...]:
+def predicted_modes(board: Leaderboard) -> tuple[PredictedModes, ...]:
     """For each system of a board that was measured in enough power modes."""
     return tuple(found for group in _groups(board) if (found := _predicted(group)) is not None)
 
 
-def _groups(board: Board) -> Iterator[list[_Profiled]]:
+def _groups(board: Leaderboard) -> Iterator[list[_Profiled]]:
     """The accepted entries with time and power and known clocks that differ in the mode alone."""
     run_of = dict(zip(board.frames.runs["entry_id"], board.frames.runs["run_id"], strict=True))
     groups: dict[tuple[Any, ...], list[_Profiled]] = {}
@@ -161,7 +161,7 @@ def _profile(names: tuple[str, ...], group: Sequence[_Profiled]) -> Profile:
     )
 
 
-def _error(cell: Cell, row: BoardRow) -> float:
+def _error(cell: Cell, row: LeaderboardRow) -> float:
     """Relative standard error of the mean over an entry's runs."""
     runs = int(row.entry["runs"])
     spread = (
@@ -215,4 +215,6 @@ def _in_words(left: Modes, samples: Samples, index: int) -> PredictedMode:
     )
 
 
-BOARD_SECTION = BoardSection(Path(__file__).parent / "templates" / "on_board.html", predicted_modes)
+BOARD_SECTION = LeaderboardSection(
+    Path(__file__).parent / "templates" / "on_board.html", predicted_modes
+)

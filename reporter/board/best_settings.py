@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reporter.board.boards import PLACED, Board, BoardRow
+from reporter.board.boards import PLACED, Leaderboard, LeaderboardRow
 from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import Row, grouped, is_known
 
@@ -24,10 +24,10 @@ class BestSetting:
     score: str
     instrument: str
     of: int  # entries of the device that it was chosen from
-    row: BoardRow
+    row: LeaderboardRow
 
 
-def best_settings(board: Board) -> tuple[BestSetting, ...]:
+def best_settings(board: Leaderboard) -> tuple[BestSetting, ...]:
     """One row per device and score, by device; provisional entries take part, unranked ones
     do not."""
     rows = [row for row in board.accepted if row.scores.status in PLACED]
@@ -39,7 +39,7 @@ def best_settings(board: Board) -> tuple[BestSetting, ...]:
     )
 
 
-def _best(board: Board, rows: list[BoardRow]) -> Iterator[BestSetting]:
+def _best(board: Leaderboard, rows: list[LeaderboardRow]) -> Iterator[BestSetting]:
     yield from _of_devices(rows, SCORE_S, "")
     by_id = {row.entry_id: row for row in rows}
     for table in board.energies:
@@ -50,7 +50,9 @@ def _best(board: Board, rows: list[BoardRow]) -> Iterator[BestSetting]:
         )
 
 
-def _of_devices(rows: Iterable[BoardRow], score: str, instrument: str) -> Iterator[BestSetting]:
+def _of_devices(
+    rows: Iterable[LeaderboardRow], score: str, instrument: str
+) -> Iterator[BestSetting]:
     scored = (row for row in rows if row.scores.of(score) is not None)
     devices = grouped(scored, lambda row: tuple(_setting_value(row.entry, name) for name in DEVICE))
     for (device, cpu_model, nodes), of_device in devices.items():
@@ -64,7 +66,7 @@ def _setting_value(entry: Row, name: str) -> Any:
     return entry[name] if is_known(entry[name]) else None
 
 
-def _value(score: str, row: BoardRow) -> float:
+def _value(score: str, row: LeaderboardRow) -> float:
     found = row.scores.of(score)
     assert found is not None
     return found.interval.value

@@ -25,7 +25,7 @@ PEAK_MEMORY = "peak_memory_bytes"
 
 
 @dataclass(frozen=True)
-class BoardRow:
+class LeaderboardRow:
     """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root;
     ``reached`` is empty unless a run missed the target.
 
@@ -100,7 +100,7 @@ class BoardRow:
         return None if cell is None else cell.value
 
 
-def with_values(rows: Iterable[BoardRow], figure: str) -> list[tuple[BoardRow, Cell]]:
+def with_values(rows: Iterable[LeaderboardRow], figure: str) -> list[tuple[LeaderboardRow, Cell]]:
     """The rows that have a value of this figure, with its cells."""
     return [
         (row, cell)
@@ -110,7 +110,7 @@ def with_values(rows: Iterable[BoardRow], figure: str) -> list[tuple[BoardRow, C
 
 
 @dataclass(frozen=True)
-class Board:
+class Leaderboard:
     """``facets`` are the properties in which rows differ, ``same`` those that all rows share, as
     (heading, value).
 
@@ -129,9 +129,9 @@ class Board:
     facets: tuple[Facet, ...]
     same: tuple[tuple[str, str], ...]
     columns: tuple[Column, ...]
-    accepted: tuple[BoardRow, ...]
-    refused: tuple[BoardRow, ...]
-    withdrawn: tuple[BoardRow, ...]
+    accepted: tuple[LeaderboardRow, ...]
+    refused: tuple[LeaderboardRow, ...]
+    withdrawn: tuple[LeaderboardRow, ...]
     energies: tuple[EnergyTable, ...]
 
     @property
@@ -140,7 +140,7 @@ class Board:
         return sum(int(row.entry["runs"]) for row in self.accepted)
 
     @property
-    def ranked(self) -> tuple[BoardRow, ...]:
+    def ranked(self) -> tuple[LeaderboardRow, ...]:
         """The rows with a rank."""
         return tuple(row for row in self.accepted if row.rank.place is not None)
 
@@ -161,12 +161,12 @@ class Board:
         return self._first_known((PEAK_MEMORY,))
 
     @cached_property
-    def in_order(self) -> tuple[BoardRow, ...]:
+    def in_order(self) -> tuple[LeaderboardRow, ...]:
         """The accepted rows by the board's time: confirmed and provisional ones by score; where no
         entry has one, all with a measured time."""
         return tuple(row for row in self.accepted if self._is_placed(row))
 
-    def _is_placed(self, row: BoardRow) -> bool:
+    def _is_placed(self, row: LeaderboardRow) -> bool:
         is_scored = self.time.figure != SCORE_S or row.scores.status in PLACED
         return is_scored and row.value(self.time.figure) is not None
 
@@ -205,7 +205,7 @@ class Board:
         return frozenset(cell.column.figure for row in self.rows for cell in row.cells if cell.raw)
 
     @property
-    def rows(self) -> tuple[BoardRow, ...]:
+    def rows(self) -> tuple[LeaderboardRow, ...]:
         """The rows of all sections."""
         return (*self.accepted, *self.refused, *self.withdrawn)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reporter.board.axis import Axis, AxisDot, axis_of
-from reporter.board.boards import Board, BoardRow, with_values
+from reporter.board.boards import Leaderboard, LeaderboardRow, with_values
 from reporter.board.columns import Cell, Column
 from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.board.instruments import InstrumentRows, rows_by_instrument
@@ -22,7 +22,7 @@ MAX_ROWS = 60
 """Of a chart; the board's table of entries has all."""
 ERROR_UNKNOWN = "instrument's error unknown"
 NOT_COMPARED = "no interval is known for this figure"
-Group = Callable[[BoardRow], str]
+Group = Callable[[LeaderboardRow], str]
 SETTING = "setting"
 GROUPS: Mapping[str, Group] = {
     "device": lambda row: row.system,
@@ -32,7 +32,7 @@ GROUPS: Mapping[str, Group] = {
     SETTING: lambda row: ", ".join(filter(None, (row.system, row.framework, row.setting))),
 }
 """What has a row of its own, as the reader chooses."""
-Candidates = Sequence[tuple[BoardRow, Cell]]
+Candidates = Sequence[tuple[LeaderboardRow, Cell]]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class DotRow:
 
     place: int
     name: str
-    best: BoardRow
+    best: LeaderboardRow
     cell: Cell
     dot: AxisDot | None
     rings: tuple[str, ...]
@@ -128,7 +128,7 @@ class DotChart:
         return f"one pair in {f'every {tables} such tables' if tables > 1 else 'this table'}"
 
 
-def time_chart(board: Board, by: str = "device", only_vouched: bool = False) -> DotChart:
+def time_chart(board: Leaderboard, by: str = "device", only_vouched: bool = False) -> DotChart:
     """The board's time; with ``only_vouched``, of the entries that somebody else stands behind."""
     rows = _drawn_rows(with_values(board.in_order, board.time.figure), only_vouched)
     return board.frames.cached(
@@ -137,7 +137,7 @@ def time_chart(board: Board, by: str = "device", only_vouched: bool = False) -> 
 
 
 def energy_charts(
-    board: Board, by: str = "device", only_vouched: bool = False
+    board: Leaderboard, by: str = "device", only_vouched: bool = False
 ) -> tuple[DotChart, ...]:
     """The board's energy, a chart for each kind of instrument; ``only_vouched`` as of times."""
     return board.frames.cached(
@@ -148,7 +148,9 @@ def energy_charts(
     )
 
 
-def _energy_chart(board: Board, group: InstrumentRows, by: str, only_vouched: bool) -> DotChart:
+def _energy_chart(
+    board: Leaderboard, group: InstrumentRows, by: str, only_vouched: bool
+) -> DotChart:
     rows = _drawn_rows([(each.row, each.cell) for each in group.rows], only_vouched)
     return dot_chart(
         board, group.column, rows, GROUPS[by], by, f"energy-{group.place}", group.short
@@ -159,7 +161,7 @@ def _drawn_rows(rows: Candidates, only_vouched: bool) -> Candidates:
     return [pair for pair in rows if pair[0].is_vouched] if only_vouched else rows
 
 
-def memory_chart(board: Board, by: str = "device") -> DotChart | None:
+def memory_chart(board: Leaderboard, by: str = "device") -> DotChart | None:
     """Peak memory; None where no entry has it."""
     if board.memory is None:
         return None
@@ -169,7 +171,7 @@ def memory_chart(board: Board, by: str = "device") -> DotChart | None:
 
 
 def dot_chart(
-    board: Board,
+    board: Leaderboard,
     column: Column,
     candidates: Candidates,
     group: Group,
@@ -237,7 +239,10 @@ def _rings(axis: Axis, members: Candidates, best: Cell) -> tuple[str, ...]:
 
 
 def _verdicts(
-    board: Board, column: Column, best: Mapping[str, BoardRow], settings: Mapping[str, int]
+    board: Leaderboard,
+    column: Column,
+    best: Mapping[str, LeaderboardRow],
+    settings: Mapping[str, int],
 ) -> dict[str, dict[str, Ratio | str]]:
     """On each row over each other one, at the level of the best of several settings."""
     figure = column.figure

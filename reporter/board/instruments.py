@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reporter.board.boards import Board, BoardRow, with_values
+from reporter.board.boards import Leaderboard, LeaderboardRow, with_values
 from reporter.board.columns import Cell, Column
 from reporter.board.ranking import Rank, unranked
 from reporter.data.entry_scores import MEASURED_J, SCORE_J
@@ -26,7 +26,7 @@ NOT_SCORED = unranked("not ranked: the entry has no score")
 class MeasuredRow:
     """A row of the board with its energy and its rank among those of the same instrument."""
 
-    row: BoardRow
+    row: LeaderboardRow
     cell: Cell
     rank: Rank
 
@@ -85,12 +85,12 @@ class InstrumentRows:
         )
 
 
-def rows_by_instrument(board: Board) -> tuple[InstrumentRows, ...]:
+def rows_by_instrument(board: Leaderboard) -> tuple[InstrumentRows, ...]:
     """The accepted rows with an energy, in groups that compare."""
     return tuple(_groups(board, board.energy)) if board.energy is not None else ()
 
 
-def _groups(board: Board, column: Column) -> Iterator[InstrumentRows]:
+def _groups(board: Leaderboard, column: Column) -> Iterator[InstrumentRows]:
     ranks = (
         {each.entry_id: each.rank for table in board.energies for each in table.rows}
         if column.figure == SCORE_J

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reporter.board.boards import ORDER, Board, BoardRow
+from reporter.board.boards import ORDER, Leaderboard, LeaderboardRow
 from reporter.board.columns import (
     FACETS,
     FIGURE_COLUMNS,
@@ -90,7 +90,7 @@ EPOCH_ENERGY = "energy_per_epoch_j"
 NOT_ACCEPTED = unranked("not ranked: the entry is not accepted")
 
 
-def make_boards(frames: Frames) -> list[Board]:
+def make_boards(frames: Frames) -> list[Leaderboard]:
     """One board per round, workload, division and data set, of the closed division also per
     precision; the newest round and workloads' own data sets first.
 
@@ -116,14 +116,14 @@ def make_boards(frames: Frames) -> list[Board]:
     )
 
 
-def _place(board: Board) -> tuple[str, ...]:
+def _place(board: Leaderboard) -> tuple[str, ...]:
     """Among the boards of a workload's data; the strict precision before the others."""
     return board.division, board.data, "" if board.precision == STRICT else board.precision
 
 
 def _board(
     frames: Frames, workload: str, division: str, data: str, judged_by: str, precision: str
-) -> Board:
+) -> Leaderboard:
     figures = figures_by_entry(
         frames, {*DISTURBANCES, *(column.figure for column in FIGURE_COLUMNS)}
     )
@@ -146,7 +146,7 @@ def _board(
         for name in (ACCEPTED, REFUSED, WITHDRAWN)
     }
     scores = {row.entry_id: row.scores for row in sections[ACCEPTED]}
-    return Board(
+    return Leaderboard(
         slug="-".join(_slug(word) for word in (workload, division, data, judged_by, *others)),
         workload=workload,
         division=division,
@@ -201,7 +201,7 @@ def _board_rows(
     figures: Mapping[str, Mapping[str, Row]],
     facets: Mapping[str, tuple[str, ...]],
     columns: tuple[Column, ...],
-) -> Iterator[BoardRow]:
+) -> Iterator[LeaderboardRow]:
     """The rows: confirmed ones by score, provisional ones, then the others; equal ones by entry
     id."""
     entries = {entry["entry_id"]: entry for entry in rows_of(frames.entries)}
@@ -214,7 +214,7 @@ def _board_rows(
     }
     for name in sorted(entries, key=order.__getitem__):
         entry, found, scores = entries[name], figures[name], frames.scores[name]
-        yield BoardRow(
+        yield LeaderboardRow(
             entry,
             labels[name],
             system_name(entry),

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.board.columns import Cell, Column
 from reporter.board.dot_chart import (
     GROUPS,
@@ -45,12 +45,12 @@ class View:
 
 
 @dataclass(frozen=True)
-class BoardView:
+class LeaderboardView:
     """A board with its sentence and its views; ``own`` are the rows that a page is about,
     ``curves`` is its figure of accuracy against time, ``others`` are its sentences of energy and
     memory."""
 
-    board: Board
+    board: Leaderboard
     headline: Headline
     views: tuple[View, ...]
     own: frozenset[str] = frozenset()
@@ -76,7 +76,7 @@ class BoardView:
         """The name of the quantity over its column."""
         return quantity_words(self.board, None) if chart.column is self.board.time else chart.title
 
-    def beside(self, chart: DotChart, entry: BoardRow) -> tuple[Cell, str] | None:
+    def beside(self, chart: DotChart, entry: LeaderboardRow) -> tuple[Cell, str] | None:
         """What stands at the end of an entry's row: its energy with mean power and instrument, in a
         table of energies its time."""
         column = self.board.time if chart.column is self.board.energy else self.board.energy
@@ -156,30 +156,30 @@ class BoardView:
         first = "fastest" if chart.column is self.board.time else "least"
         return row.times or (first if chart.is_sure else "lowest")
 
-    def raw(self, entry: BoardRow, column: Column | None) -> str:
+    def raw(self, entry: LeaderboardRow, column: Column | None) -> str:
         """The number of the entry in this column; empty where it is unknown."""
         return "" if column is None else self.value(entry, column.figure)
 
-    def value(self, entry: BoardRow, figure: str) -> str:
+    def value(self, entry: LeaderboardRow, figure: str) -> str:
         """The number of this figure of the entry; empty where it is unknown."""
         cell = entry.cell(figure)
         return "" if cell is None else cell.raw
 
 
-def found_by(entry: BoardRow) -> str:
+def found_by(entry: LeaderboardRow) -> str:
     """What the text filter finds an entry by, besides its row's name."""
     profile = profile_of(entry.entry)
     title = profile.title if profile is not None else ""
     return " ".join(" ".join((title, entry.setting, *_traits(entry))).split())
 
 
-def _setting(entry: BoardRow, name: str) -> Iterator[str]:
+def _setting(entry: LeaderboardRow, name: str) -> Iterator[str]:
     """What the name of a row leaves out of an entry's setting."""
     parts = (entry.system, entry.framework, entry.power_mode)
     yield from (part for part in parts if part and part not in name)
 
 
-def _traits(entry: BoardRow) -> tuple[str, ...]:
+def _traits(entry: LeaderboardRow) -> tuple[str, ...]:
     """Framework, architectures, sizes of memory, submitter, who stands behind it."""
     profile = profile_of(entry.entry)
     parts = (profile.cpu, profile.gpu) if profile is not None else ()
@@ -194,15 +194,15 @@ def _traits(entry: BoardRow) -> tuple[str, ...]:
 
 
 def board_view(
-    board: Board, groups: Sequence[str] = tuple(GROUPS), own: frozenset[str] = frozenset()
-) -> BoardView:
+    board: Leaderboard, groups: Sequence[str] = tuple(GROUPS), own: frozenset[str] = frozenset()
+) -> LeaderboardView:
     """The view of a board, with a row per each of these groups."""
     views = tuple(_views(board, groups))
     others = {} if own else energy_and_memory_sentences(board)
-    return BoardView(board, headline(board), views, own, others=others)
+    return LeaderboardView(board, headline(board), views, own, others=others)
 
 
-def _views(board: Board, groups: Sequence[str]) -> Iterator[View]:
+def _views(board: Leaderboard, groups: Sequence[str]) -> Iterator[View]:
     told = {by: time_chart(board, by) for by in groups}
     several = [by for by in groups if len(told[by].rows) > 1] or list(groups[:1])
     if len(board.in_order) > MAX_SETTINGS and len(several) > 1 and SETTING in several:
@@ -221,14 +221,14 @@ def _views(board: Board, groups: Sequence[str]) -> Iterator[View]:
             yield View("memory", by, (memory,))
 
 
-def power_by_instrument(entry: BoardRow) -> str:
+def power_by_instrument(entry: LeaderboardRow) -> str:
     """ "13.5 W, meter at the wall": the entry's mean power with its instrument; the instrument
     alone where the power is unknown."""
     cell = entry.cell(POWER)
     return ", ".join((*((cell.quantity,) if cell and cell.raw else ()), instrument(entry)))
 
 
-def instrument(row: BoardRow) -> str:
+def instrument(row: LeaderboardRow) -> str:
     """What measured the row's energy, in words."""
     kinds = load_scoring().instruments()
     return (

@@ -14,7 +14,7 @@ from typing import Any
 
 import jinja2
 
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.board.columns import FIGURE_COLUMNS, Column
 from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.data.entry_scores import SCORE_S
@@ -73,8 +73,8 @@ class Pair:
     the board, can be long.
     """
 
-    one: BoardRow
-    other: BoardRow
+    one: LeaderboardRow
+    other: LeaderboardRow
     names: tuple[str, str]
     ratio: str
     interval: str
@@ -83,10 +83,10 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class BoardPairs:
+class LeaderboardPairs:
     """The pairs of a board that are listed; ``is_whole`` if these are all of them."""
 
-    board: Board
+    board: Leaderboard
     title: str
     pairs: tuple[Pair, ...]
     entries: int
@@ -117,7 +117,7 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
     )
 
 
-def _comparables(board: Board) -> dict[str, dict[str, Comparable]]:
+def _comparables(board: Leaderboard) -> dict[str, dict[str, Comparable]]:
     """What is compared of every entry, by figure and entry id. Energies and powers carry their
     instrument."""
     entries = [row.entry for row in board.accepted]
@@ -132,7 +132,9 @@ def _comparables(board: Board) -> dict[str, dict[str, Comparable]]:
     return made
 
 
-def _by(one: Comparable, board: Board, name: str, instrument: tuple[str, str] | None) -> Comparable:
+def _by(
+    one: Comparable, board: Leaderboard, name: str, instrument: tuple[str, str] | None
+) -> Comparable:
     """An energy or power with its instrument, whose error further runs do not average out; unknown
     without a training's energy, which states it."""
     score = board.frames.scores[name].energy or board.frames.scores[name].measured_energy
@@ -142,7 +144,7 @@ def _by(one: Comparable, board: Board, name: str, instrument: tuple[str, str] | 
     return replace(one, instrument=instrument, value=replace(one.value, fixed_variance=error))
 
 
-def _pairs(board: Board, found: Mapping[str, Comparable]) -> BoardPairs:
+def _pairs(board: Leaderboard, found: Mapping[str, Comparable]) -> LeaderboardPairs:
     rows = board.accepted
     is_whole = len(rows) <= ALL_PAIRS_OF
     pairs = (
@@ -153,10 +155,10 @@ def _pairs(board: Board, found: Mapping[str, Comparable]) -> BoardPairs:
     made = tuple(
         _pair(*((other, one) if is_whole else (one, other)), found) for one, other in pairs
     )
-    return BoardPairs(board, board_title(board), made, len(rows), is_whole)
+    return LeaderboardPairs(board, board_title(board), made, len(rows), is_whole)
 
 
-def _pair(one: BoardRow, other: BoardRow, found: Mapping[str, Comparable]) -> Pair:
+def _pair(one: LeaderboardRow, other: LeaderboardRow, found: Mapping[str, Comparable]) -> Pair:
     """The later row over the earlier one: how many times as long it takes."""
     verdict = compare_pair(found[one.entry_id], found[other.entry_id])
     properties = tuple(
@@ -185,7 +187,7 @@ def _pair(one: BoardRow, other: BoardRow, found: Mapping[str, Comparable]) -> Pa
 
 
 def _names(
-    one: BoardRow, other: BoardRow, properties: Sequence[tuple[str, str, str]]
+    one: LeaderboardRow, other: LeaderboardRow, properties: Sequence[tuple[str, str, str]]
 ) -> tuple[str, str]:
     """Framework and system; if these are alike, the first properties in which the two differ as
     well. compare.js has the same."""
@@ -202,7 +204,7 @@ def _words(ratio: Ratio) -> str:
     return "slower" if ratio.ratio > 1 else "faster"
 
 
-def _ratio_without_interval(one: BoardRow, other: BoardRow) -> str:
+def _ratio_without_interval(one: LeaderboardRow, other: LeaderboardRow) -> str:
     """The quotient of two scores that have too few runs for an interval; a dash if one is
     unknown."""
     scores = [row.scores.time for row in (one, other)]
@@ -221,7 +223,7 @@ def _figure(column: Column) -> dict[str, Any]:
     }
 
 
-def _board(board: Board, found: Mapping[str, Mapping[str, Comparable]]) -> dict[str, Any]:
+def _board(board: Leaderboard, found: Mapping[str, Mapping[str, Comparable]]) -> dict[str, Any]:
     return {
         "slug": board.slug,
         "title": board_title(board),
@@ -229,7 +231,7 @@ def _board(board: Board, found: Mapping[str, Mapping[str, Comparable]]) -> dict[
     }
 
 
-def _entry(row: BoardRow, found: Mapping[str, Mapping[str, Comparable]]) -> dict[str, Any]:
+def _entry(row: LeaderboardRow, found: Mapping[str, Mapping[str, Comparable]]) -> dict[str, Any]:
     name = row.entry_id
     cells = {cell.column.figure: cell for cell in row.cells}
     values: dict[str, Sequence[Any]] = {}

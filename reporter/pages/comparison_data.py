@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from reporter.board.best_settings import BestSetting, best_settings
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import Row
@@ -35,7 +35,7 @@ METHOD = (
 )
 
 
-def comparison_files(board: Board) -> Iterator[Page]:
+def comparison_files(board: Leaderboard) -> Iterator[Page]:
     """data/<board>-comparisons.json and data/<board>-devices.json: what pairs are compared with,
     and the best setting of each device."""
     scoring = load_scoring()
@@ -75,7 +75,7 @@ def _quantiles(confidence: float) -> dict[str, float]:
     }
 
 
-def _of_score(board: Board, name: str) -> dict[str, Any]:
+def _of_score(board: Leaderboard, name: str) -> dict[str, Any]:
     rows = board.accepted
     entries = [row.entry for row in rows]
     found = comparables(board.frames, entries, name)
@@ -95,7 +95,7 @@ def _of_score(board: Board, name: str) -> dict[str, Any]:
 
 
 def _entry(
-    row: BoardRow, name: str, found: Mapping[str, Comparable], energy_ranks: Row
+    row: LeaderboardRow, name: str, found: Mapping[str, Comparable], energy_ranks: Row
 ) -> dict[str, Any]:
     score = row.scores.of(name)
     assert score is not None and row.scores.epochs is not None

@@ -10,7 +10,7 @@ import jinja2
 from reporter.data.frames import Frames, Row, grouped
 from reporter.data.words import any_of
 from reporter.pages.addresses import machine_slug
-from reporter.pages.board_view import BoardView, board_view
+from reporter.pages.board_view import LeaderboardView, board_view
 from reporter.pages.entry_lines import (
     BoardLines,
     BoardMode,
@@ -52,7 +52,7 @@ class BoardOfMachine:
     """A machine's entries on one board, its power modes there, and the charts of both."""
 
     lines: BoardLines
-    view: BoardView
+    view: LeaderboardView
     modes: tuple[BoardMode, ...]
     charts: Charts
 

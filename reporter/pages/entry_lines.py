@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reporter.board.boards import Board, BoardRow, with_values
+from reporter.board.boards import Leaderboard, LeaderboardRow, with_values
 from reporter.board.columns import SCORE_COLUMNS, Cell, make_cell
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames, grouped, is_known, rows_of
@@ -38,8 +38,8 @@ class EntryLine:
     """An entry with its leaderboard, whose ``title`` is in words. ``section`` is where it stands
     there: accepted, refused or withdrawn."""
 
-    row: BoardRow
-    board: Board
+    row: LeaderboardRow
+    board: Leaderboard
     section: str
     dates: Dates
     title: str
@@ -90,13 +90,13 @@ class EntryLine:
         return self.row.cell(SCORE_S) or make_cell(SCORE_COLUMNS[0], None)
 
 
-def entry_lines(boards: Iterable[Board], frames: Frames) -> tuple[EntryLine, ...]:
+def entry_lines(boards: Iterable[Leaderboard], frames: Frames) -> tuple[EntryLine, ...]:
     """Every entry on a leaderboard, in the boards' order, made once; ``boards`` are those of the
     frames."""
     return frames.cached("lines of entries", lambda: tuple(_lines(boards, dates_of(frames))))
 
 
-def _lines(boards: Iterable[Board], dates: Mapping[str, Dates]) -> Iterator[EntryLine]:
+def _lines(boards: Iterable[Leaderboard], dates: Mapping[str, Dates]) -> Iterator[EntryLine]:
     for board in boards:
         title = board_title(board)
         for section, rows in sections(board):
@@ -104,7 +104,7 @@ def _lines(boards: Iterable[Board], dates: Mapping[str, Dates]) -> Iterator[Entr
                 yield EntryLine(row, board, section, dates[row.entry_id], title)
 
 
-def sections(board: Board) -> tuple[tuple[str, Sequence[BoardRow]], ...]:
+def sections(board: Leaderboard) -> tuple[tuple[str, Sequence[LeaderboardRow]], ...]:
     """The tables of a board by name."""
     return (
         ("accepted", board.accepted),
@@ -134,7 +134,7 @@ def _dates(frames: Frames) -> Mapping[str, Dates]:
 class BoardLines:
     """The entries of one machine or submitter on one board."""
 
-    board: Board
+    board: Leaderboard
     title: str
     lines: tuple[EntryLine, ...]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import jinja2
 
-from reporter.board.boards import Board
+from reporter.board.boards import Leaderboard
 from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell, name_of_figure
 from reporter.board.systems import system_name
 from reporter.data.entry_scores import MEASURED_J, OF_ENTRIES, SCORE_J, SCORE_S, EntryScores
@@ -28,7 +28,7 @@ LINKED = frozenset((*(column.figure for column in FIGURE_COLUMNS), "fetch_stall_
 
 
 @dataclass(frozen=True)
-class BoardLink:
+class LeaderboardLink:
     """The leaderboard of an entry, with its title."""
 
     slug: str
@@ -42,7 +42,7 @@ class EntryEvidence:
 
     entry: Row
     label: str
-    board: BoardLink | None
+    board: LeaderboardLink | None
     runs: Sequence[Row]
     verdicts: Sequence[BundleVerdict]
     scores: EntryScores
@@ -53,12 +53,12 @@ class EntryEvidence:
     values: Sequence[Mapping[str, float | None]] = ()
 
 
-def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[EntryEvidence]:
+def evidence_of_entries(frames: Frames, boards: Sequence[Leaderboard]) -> Iterator[EntryEvidence]:
     """Every entry, one at a time, without its figures."""
     labels, standings = entries_of(frames), standings_of(frames, boards)
-    runs, links = frames.rows_by("runs", "entry_id"), dict[str, BoardLink]()
+    runs, links = frames.rows_by("runs", "entry_id"), dict[str, LeaderboardLink]()
     for board in boards:
-        link = BoardLink(board.slug, board_title(board))
+        link = LeaderboardLink(board.slug, board_title(board))
         links |= {row.entry_id: link for row in board.rows}
     for entry in records(frames.entries):
         name, its_runs = entry["entry_id"], runs(entry["entry_id"])

@@ -9,14 +9,14 @@ import pandas
 import pyarrow
 import pyarrow.parquet
 
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.data.entry_scores import OF_ENTRIES
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.pages.shared import Page
 from suite.files.spreadsheet import safe_frame
 
 
-def board_files(board: Board) -> Iterator[Page]:
+def board_files(board: Leaderboard) -> Iterator[Page]:
     """data/<board>.csv, .json and .parquet: all accepted, refused and withdrawn rows with all
     columns."""
     frame = board_frame(board)
@@ -37,7 +37,7 @@ WHOLE_NUMBERS = ("rank", "not_distinguishable_from")
 WITH_INTERVALS = (*OF_ENTRIES, TIME_TO_TARGET)
 
 
-def _epochs(row: BoardRow) -> dict[str, Any]:
+def _epochs(row: LeaderboardRow) -> dict[str, Any]:
     """The epochs at which an entry is scored, and whether they are its own."""
     epochs = row.scores.epochs
     return {
@@ -46,7 +46,7 @@ def _epochs(row: BoardRow) -> dict[str, Any]:
     }
 
 
-def board_frame(board: Board) -> pandas.DataFrame:
+def board_frame(board: Leaderboard) -> pandas.DataFrame:
     """One row per row of the page. Columns are named after their figures, with the unit added where
     the page shows another one."""
     rows: list[dict[str, Any]] = []

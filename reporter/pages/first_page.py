@@ -9,7 +9,7 @@ from typing import Any
 
 import jinja2
 
-from reporter.board.boards import Board, BoardRow, with_values
+from reporter.board.boards import Leaderboard, LeaderboardRow, with_values
 from reporter.board.columns import name_of_figure
 from reporter.board.comparison import comparables, compare_pair
 from reporter.board.dot_chart import Candidates, dot_chart
@@ -18,7 +18,7 @@ from reporter.data.frames import Frames, is_known, rows_of
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import significant
 from reporter.data.values import figures_by_entry
-from reporter.pages.board_view import BoardView, View
+from reporter.pages.board_view import LeaderboardView, View
 from reporter.pages.headlines import Headline, target_percent
 from reporter.pages.shared import (
     Charts,
@@ -47,7 +47,7 @@ class OwnEntry:
     says which accuracy its training reached, and when."""
 
     title: str
-    view: BoardView
+    view: LeaderboardView
     sentence: str
     quality: str
     certainty: str
@@ -87,11 +87,11 @@ def first_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     yield render_page(environment, "first_page.html", "index.html", "front", **shown)
 
 
-def _runs(row: BoardRow, frames: Frames) -> list[dict[str, Any]]:
+def _runs(row: LeaderboardRow, frames: Frames) -> list[dict[str, Any]]:
     return list(rows_of(frames.select("runs", "entry_id", [row.entry_id])))
 
 
-def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> OwnEntry:
+def _own_entry(row: LeaderboardRow, board: Leaderboard, own: set[str], frames: Frames) -> OwnEntry:
     sentence, certainty = _meaning(row, board, own)
     others = with_values(board.accepted, FIGURE)
     another = _another_framework(str(row.entry["framework"]), [other for other, _ in others])
@@ -106,26 +106,28 @@ def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> Ow
     )
 
 
-def _view(row: BoardRow, board: Board, others: Candidates, own: set[str]) -> BoardView:
+def _view(
+    row: LeaderboardRow, board: Leaderboard, others: Candidates, own: set[str]
+) -> LeaderboardView:
     """Every entry has a row of its own: a person compares settings."""
     names = {other.entry_id: _name(other, own) for other, _ in others}
     column = row.cell(FIGURE)
     assert column is not None
     chart = dot_chart(board, column.column, others, lambda each: names[each.entry_id], "entry")
     charts = View("time", "entry", (chart,))
-    return BoardView(
+    return LeaderboardView(
         board, Headline("", "", ()), (charts,), frozenset(names[name] for name in own & set(names))
     )
 
 
-def _name(row: BoardRow, own: set[str]) -> str:
+def _name(row: LeaderboardRow, own: set[str]) -> str:
     """Whose it is, the machine, the framework, and what distinguishes it from its like."""
     whose = "yours" if row.entry_id in own else "reference"
     setting = f", {row.setting}" if row.setting else ""
     return f"{row.system}, {row.framework}{setting} ({whose})"
 
 
-def _quality(row: BoardRow, board: Board) -> str:
+def _quality(row: LeaderboardRow, board: Leaderboard) -> str:
     """The accuracy, the target, and the time to it."""
     accuracy, time = row.cell("best_accuracy"), row.cell(TIME_TO_TARGET)
     best = accuracy.quantity if accuracy is not None and accuracy.raw else "not known"
@@ -141,7 +143,7 @@ def _quality(row: BoardRow, board: Board) -> str:
     return f"Accuracy: {best}; target {target}, {reached}."
 
 
-def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
+def _meaning(row: LeaderboardRow, board: Leaderboard, own: set[str]) -> tuple[str, str]:
     """What the owner's time means beside that of the reference with the same framework, and how
     sure that is."""
     cell, name = row.cell(FIGURE), f"{row.system} trains an epoch of {trained_title(board)}"
@@ -172,7 +174,7 @@ def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
     return text, f"{confidence} interval of the ratio: {ends}; {differ}.{disturbed}"
 
 
-def _disturbed(row: BoardRow) -> str:
+def _disturbed(row: LeaderboardRow) -> str:
     """What made the owner's runs slower than the machine is."""
     found = [badge for badge in DISTURBANCES.values() if badge[1] in row.badges]
     return f" Disturbed: {', '.join(words for _, words in found)}." if found else ""
@@ -186,7 +188,7 @@ def _times(ratio: float) -> str:
     )
 
 
-def _reference(row: BoardRow, board: Board, own: set[str]) -> BoardRow | None:
+def _reference(row: LeaderboardRow, board: Leaderboard, own: set[str]) -> LeaderboardRow | None:
     """The fastest reference result with the same framework."""
     alike = [
         other
@@ -198,7 +200,7 @@ def _reference(row: BoardRow, board: Board, own: set[str]) -> BoardRow | None:
     return next((other for other, _ in order), None)
 
 
-def _described(row: BoardRow, frames: Frames) -> str:
+def _described(row: LeaderboardRow, frames: Frames) -> str:
     """The machine by its name, with the cores that were online."""
     try:
         cores = Bundle(Path(str(_runs(row, frames)[0]["path"]))).json(SYSTEM).get("cpu_cores")
@@ -209,7 +211,7 @@ def _described(row: BoardRow, frames: Frames) -> str:
     )
 
 
-def _verdict(row: BoardRow, reference: BoardRow, board: Board) -> Ratio | str:
+def _verdict(row: LeaderboardRow, reference: LeaderboardRow, board: Leaderboard) -> Ratio | str:
     entries = [row.entry, reference.entry]
     found = comparables(board.frames, entries, FIGURE)
     own, other = (found[str(entry["entry_id"])] for entry in entries)
@@ -218,7 +220,7 @@ def _verdict(row: BoardRow, reference: BoardRow, board: Board) -> Ratio | str:
     return compare_pair(own, other)
 
 
-def _not_measured(row: BoardRow, frames: Frames) -> tuple[tuple[str, str], ...]:
+def _not_measured(row: LeaderboardRow, frames: Frames) -> tuple[tuple[str, str], ...]:
     """Expected figures that are unknown, with the reason."""
     figures = figures_by_entry(frames, EXPECTED)[row.entry_id]
     return tuple(
@@ -231,7 +233,7 @@ def _not_measured(row: BoardRow, frames: Frames) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _another_framework(own: str, rows: Sequence[BoardRow]) -> str | None:
+def _another_framework(own: str, rows: Sequence[LeaderboardRow]) -> str | None:
     """A framework of the closed division besides ``own``: that of the first of these rows that has
     one, else the first by name."""
     others = [each.name for each in load_frameworks() if each.serves_closed and each.name != own]
@@ -245,7 +247,7 @@ def _another_framework(own: str, rows: Sequence[BoardRow]) -> str | None:
     )
 
 
-def _commands(row: BoardRow, another: str | None) -> tuple[tuple[str, str], ...]:
+def _commands(row: LeaderboardRow, another: str | None) -> tuple[tuple[str, str], ...]:
     """What to do next, as (why, command); ``another`` is a framework to try."""
     entry = row.entry
     run = (

@@ -5,7 +5,7 @@ stands behind, where there are any; each number carries the name of its quantity
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reporter.board.boards import Board, BoardRow, with_values
+from reporter.board.boards import Leaderboard, LeaderboardRow, with_values
 from reporter.board.comparison import comparables, compare_pair
 from reporter.board.dot_chart import (
     DotChart,
@@ -51,13 +51,13 @@ class Headline:
         return f"{self.who}{self.said}"
 
 
-def headline(board: Board) -> Headline:
+def headline(board: Leaderboard) -> Headline:
     """The sentence of a board: of its devices, or where a single one has confirmed entries, of that
     device's frameworks."""
     return board.frames.cached("headline", lambda: _headline(board))
 
 
-def _headline(board: Board) -> Headline:
+def _headline(board: Leaderboard) -> Headline:
     rows, where = _fastest(board, "device"), ""
     if len(rows) == 1:
         by_framework = _fastest(board, "framework")
@@ -75,7 +75,7 @@ def _headline(board: Board) -> Headline:
     return Headline(who, said, lines, tuple(filter(None, (_chosen(rows), _sessions(rows)))))
 
 
-def _fastest(board: Board, by: str) -> list[DotRow]:
+def _fastest(board: Leaderboard, by: str) -> list[DotRow]:
     return _rows_to_name(time_chart(board, by, only_vouched=True), time_chart(board, by))
 
 
@@ -89,13 +89,13 @@ def _confirmed(chart: DotChart) -> list[DotRow]:
     return [row for row in chart.rows if row.best.is_confirmed]
 
 
-def _among(board: Board, row: DotRow) -> str:
+def _among(board: Leaderboard, row: DotRow) -> str:
     """Which entries a superlative of this row is of; empty where it is of all confirmed ones."""
     left_out = any(each.is_confirmed and not each.is_vouched for each in board.in_order)
     return AMONG_VOUCHED if row.best.is_vouched and left_out else ""
 
 
-def _whose_word(board: Board, rows: list[DotRow]) -> Iterator[str]:
+def _whose_word(board: Leaderboard, rows: list[DotRow]) -> Iterator[str]:
     """Who stands behind the first row, and what is faster and has its submitter's word only."""
     if not rows:
         return
@@ -110,7 +110,7 @@ def _whose_word(board: Board, rows: list[DotRow]) -> Iterator[str]:
         yield f"{SELF_REPORTED.capitalize()} and {how}: {what}."
 
 
-def _not_nominated(board: Board, rows: list[DotRow]) -> Iterator[str]:
+def _not_nominated(board: Leaderboard, rows: list[DotRow]) -> Iterator[str]:
     """What is faster than a first row that was nominated before the runs."""
     if not rows or not rows[0].best.is_nominated:
         return
@@ -126,7 +126,7 @@ def _not_nominated(board: Board, rows: list[DotRow]) -> Iterator[str]:
             return
 
 
-def _faster(board: Board, row: BoardRow, first: DotRow, of: int) -> str:
+def _faster(board: Leaderboard, row: LeaderboardRow, first: DotRow, of: int) -> str:
     """What a row with a lower value, the best of ``of``, is beside the first one by their
     verdict."""
     found = comparables(board.frames, [row.entry, first.best.entry], board.time.figure)
@@ -136,12 +136,12 @@ def _faster(board: Board, row: BoardRow, first: DotRow, of: int) -> str:
     return "faster" if is_sure else "lower, not significantly faster"
 
 
-def _amount(board: Board, row: DotRow) -> str:
+def _amount(board: Leaderboard, row: DotRow) -> str:
     """ "24.7 min expected"."""
     return f"{row.cell.quantity}{_kind(board)}"
 
 
-def _kind(board: Board) -> str:
+def _kind(board: Leaderboard) -> str:
     return KIND.get(board.time.figure, "")
 
 
@@ -149,7 +149,7 @@ def _value(row: DotRow) -> float:
     return row.cell.value or 0.0
 
 
-def _sentence(board: Board, rows: list[DotRow], where: str) -> tuple[str, str, str]:
+def _sentence(board: Leaderboard, rows: list[DotRow], where: str) -> tuple[str, str, str]:
     """Who, what is said, and how sure it is."""
     if not rows:
         return "", f"{trained_title(board)}: no confirmed result yet.", _why_none(board)
@@ -170,7 +170,7 @@ def _sentence(board: Board, rows: list[DotRow], where: str) -> tuple[str, str, s
     return first.name, said, _sure(first, second)
 
 
-def energy_and_memory_sentences(board: Board) -> dict[str, str]:
+def energy_and_memory_sentences(board: Leaderboard) -> dict[str, str]:
     """What stands in place of the sentence where a reader chose energy or memory."""
     energy, memory = next(_least_energy(board), ""), memory_chart(board)
     found = {"energy": energy} if energy else {}
@@ -181,7 +181,7 @@ def energy_and_memory_sentences(board: Board) -> dict[str, str]:
     return {name: f"{title}: {said[0].lower()}{said[1:]}" for name, said in found.items()}
 
 
-def device_headline(board: Board, names: frozenset[str]) -> Headline:
+def device_headline(board: Leaderboard, names: frozenset[str]) -> Headline:
     """The sentence of one device, against the others of a board; of several of them only where a
     single one has no entry."""
     chart, row = time_chart(board), row_of_device(board, names)
@@ -200,14 +200,14 @@ def device_headline(board: Board, names: frozenset[str]) -> Headline:
     )
 
 
-def row_of_device(board: Board, names: frozenset[str]) -> DotRow | None:
+def row_of_device(board: Leaderboard, names: frozenset[str]) -> DotRow | None:
     """The row of a device on a board, that of several of them only where a single one has none;
     None without a row."""
     own = [row for row in time_chart(board).rows if row.name in names]
     return min(own, key=lambda row: int(row.best.entry["nodes"]) > 1, default=None)
 
 
-def _place(board: Board, row: DotRow, count: int) -> str:
+def _place(board: Leaderboard, row: DotRow, count: int) -> str:
     """Where a system stands among all: by rank words only where the board has ranks."""
     if count == 1:
         return "the only system"
@@ -219,7 +219,7 @@ def _place(board: Board, row: DotRow, count: int) -> str:
     return f"longer than on {row.place - 1} of {others}"
 
 
-def _without_a_row(board: Board, names: frozenset[str], chart: DotChart) -> Headline:
+def _without_a_row(board: Leaderboard, names: frozenset[str], chart: DotChart) -> Headline:
     """Of a device behind all rows of the chart, or one whose entries have no such time."""
     title, heading = trained_title(board), board.time.heading
     row = next((row for row in board.accepted if row.system in names), None)
@@ -233,7 +233,7 @@ def _without_a_row(board: Board, names: frozenset[str], chart: DotChart) -> Head
     return Headline(row.system, f" has no {heading} for {title}.", (*reason, _origin(board)))
 
 
-def task(board: Board) -> str:
+def task(board: Leaderboard) -> str:
     """ "trains LeNet-5 on MNIST to 99 %"; of a time per epoch "trains an epoch of"."""
     title, target = trained_title(board), target_percent(board)
     if board.time.figure not in KIND:
@@ -280,7 +280,7 @@ def _chosen(rows: list[DotRow]) -> str:
     )
 
 
-def _why_none(board: Board) -> str:
+def _why_none(board: Leaderboard) -> str:
     row = next(iter(board.accepted), None)
     return "No accepted entry." if row is None else f"{row.label}: {row.rank.reason}."
 
@@ -291,7 +291,7 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def quantity_words(board: Board, row: DotRow | None) -> str:
+def quantity_words(board: Leaderboard, row: DotRow | None) -> str:
     """What the board's time is: "expected time to 99 % at 6.46 epochs"."""
     target = target_percent(board) or "the target"
     if board.time.figure == TIME_TO_TARGET:
@@ -302,7 +302,7 @@ def quantity_words(board: Board, row: DotRow | None) -> str:
     return f"expected time to {target}" + (f" at {epochs.epochs:.3g} epochs" if epochs else "")
 
 
-def _quantity(board: Board, rows: list[DotRow], sure: str) -> str:
+def _quantity(board: Leaderboard, rows: list[DotRow], sure: str) -> str:
     words = quantity_words(board, rows[0] if rows else None)
     measured = rows[0].best.cell(TIME_TO_TARGET) if rows and board.time.figure == SCORE_S else None
     is_of_several = bool(rows) and any(row.name in rows[0].alike for row in rows)
@@ -311,7 +311,7 @@ def _quantity(board: Board, rows: list[DotRow], sure: str) -> str:
     return f"{words[0].upper()}{words[1:]}{beside}. {sure}"
 
 
-def _least_energy(board: Board) -> Iterator[str]:
+def _least_energy(board: Leaderboard) -> Iterator[str]:
     """By the best instrument, by a confirmed entry, with what stands behind it where entries of the
     board differ in that."""
     backed = any(row.is_vouched for row in board.in_order)
@@ -351,7 +351,7 @@ def _sessions(rows: list[DotRow]) -> str:
     )
 
 
-def _origin(board: Board) -> str:
+def _origin(board: Leaderboard) -> str:
     day, count = newest_day(board.frames), len(board.accepted)
     runs = f"{board.runs} {'run' if board.runs == 1 else 'runs'}"
     entries = f"{count} {'entry' if count == 1 else 'entries'}, {runs}"
@@ -366,7 +366,7 @@ def newest_day(frames: Frames) -> str:
     return day_of(max(times)) if times else ""
 
 
-def target_percent(board: Board) -> str | None:
+def target_percent(board: Leaderboard) -> str | None:
     """The target accuracy of the board's runs, in percent; None if there is none."""
     try:
         workload = judging_round(board.round).workload(board.workload)

@@ -9,14 +9,14 @@ from functools import partial
 import jinja2
 
 from reporter.board.axis import Axis, axis_of
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.board.columns import Cell, Column, Facet, show_facet
 from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
 from reporter.data.frames import ACCEPTED, GENERATED, grouped
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.words import property_name
 from reporter.pages.addresses import machine_page, submitter_page
-from reporter.pages.board_view import BoardView, board_view, instrument
+from reporter.pages.board_view import LeaderboardView, board_view, instrument
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files
 from reporter.pages.first_page import first_page
@@ -52,8 +52,8 @@ class EntryTable:
     """A table of entries. ``facets`` and ``columns`` are those of opened rows, with their places in
     a row's facets and cells."""
 
-    board: Board
-    rows: tuple[BoardRow, ...]
+    board: Leaderboard
+    rows: tuple[LeaderboardRow, ...]
     axis: Axis
     facets: tuple[tuple[int, Facet], ...]
     columns: tuple[tuple[int, Column], ...]
@@ -69,7 +69,7 @@ class EntryTable:
             for row in self.rows
         )
 
-    def main(self, row: BoardRow) -> Iterator[tuple[Cell, str]]:
+    def main(self, row: LeaderboardRow) -> Iterator[tuple[Cell, str]]:
         """The cells that are always shown, with their kind."""
         for column, kind in (
             (self.board.time, "time"),
@@ -79,25 +79,25 @@ class EntryTable:
             if column is not None and (cell := row.cell(column.figure)) is not None:
                 yield cell, kind
 
-    def machine_page(self, row: BoardRow) -> str:
+    def machine_page(self, row: LeaderboardRow) -> str:
         """The page of the row's device, from the site's root."""
         return machine_page(row.entry)
 
-    def submitter_page(self, row: BoardRow) -> str:
+    def submitter_page(self, row: LeaderboardRow) -> str:
         """The page of who submitted the row, from the site's root."""
         return submitter_page(str(row.entry["organization"]))
 
-    def is_compared(self, row: BoardRow) -> bool:
+    def is_compared(self, row: LeaderboardRow) -> bool:
         """Whether the page that compares two entries has the row and another one to compare it
         with."""
         return row.entry["state"] == ACCEPTED and len(self.board.accepted) > 1
 
-    def instrument(self, row: BoardRow) -> str:
+    def instrument(self, row: LeaderboardRow) -> str:
         """What measured the row's energy, in words."""
         return instrument(row)
 
 
-def entry_table(board: Board, rows: tuple[BoardRow, ...]) -> EntryTable:
+def entry_table(board: Leaderboard, rows: tuple[LeaderboardRow, ...]) -> EntryTable:
     """A table of these rows; all tables of a board have one axis."""
     axis = axis_of((row.cell(board.time.figure) for row in board.accepted), board.time.unit)
     facets = tuple(
@@ -155,12 +155,12 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     )
 
 
-def _with_curves(view: BoardView, charts: Charts) -> BoardView:
+def _with_curves(view: LeaderboardView, charts: Charts) -> LeaderboardView:
     names = [placed.chart.name for placed in charts.placed]
     return replace(view, curves=CURVES if CURVES in names else "")
 
 
-def front_page_order(board: Board) -> tuple[bool, bool, bool, int]:
+def front_page_order(board: Leaderboard) -> tuple[bool, bool, bool, int]:
     """What the front page answers first: a workload that two devices completed, in the closed
     division, the heaviest one by multiply-adds; of several rounds the newest."""
     confirmed = [row for row in board.in_order if row.is_confirmed]
@@ -177,7 +177,7 @@ def front_page_order(board: Board) -> tuple[bool, bool, bool, int]:
     )
 
 
-def tabs_of(board: Board, boards: Sequence[Board]) -> tuple[tuple[str, str, bool], ...]:
+def tabs_of(board: Leaderboard, boards: Sequence[Leaderboard]) -> tuple[tuple[str, str, bool], ...]:
     """The other workloads of the board's round and division, as (title, page, is it this)."""
     alike = [
         each for each in boards if (each.round, each.division) == (board.round, board.division)
@@ -185,7 +185,7 @@ def tabs_of(board: Board, boards: Sequence[Board]) -> tuple[tuple[str, str, bool
     return tuple((trained_title(each), f"boards/{each.slug}.html", each is board) for each in alike)
 
 
-def why_other_round(board: Board, boards: Sequence[Board]) -> str:
+def why_other_round(board: Leaderboard, boards: Sequence[Leaderboard]) -> str:
     """Why a result of an earlier round is not that of the newest one: what was set otherwise."""
     newer = next(
         each
@@ -204,7 +204,7 @@ def why_other_round(board: Board, boards: Sequence[Board]) -> str:
     return f"Not comparable with round {newer.round}: {said}."
 
 
-def _values(board: Board, name: str) -> str:
+def _values(board: Leaderboard, name: str) -> str:
     return ", ".join(sorted({show_facet(row.entry[name]) for row in board.accepted}))
 
 
@@ -265,7 +265,7 @@ def _labels(table: EntryTable) -> str:
 
 
 def _figures_page(
-    board: Board, contents: SiteContents, environment: jinja2.Environment
+    board: Leaderboard, contents: SiteContents, environment: jinja2.Environment
 ) -> Iterator[Page]:
     """boards/<slug>-figures.html: every figure of the board, with more rows than on its own
     page."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import jinja2
 from PIL import Image, ImageDraw, ImageFont
 
-from reporter.board.boards import Board
+from reporter.board.boards import Leaderboard
 from reporter.pages.shared import Page, PageKind, SiteContents, trained_title
 
 SIZE = WIDTH, HEIGHT = 1200, 630
@@ -50,7 +50,7 @@ def previews(contents: SiteContents, environment: jinja2.Environment) -> Iterato
         )
 
 
-def _lines(board: Board) -> tuple[Line, ...]:
+def _lines(board: Leaderboard) -> tuple[Line, ...]:
     """The fastest entries, by the board's time."""
     cells = [
         (row, cell)

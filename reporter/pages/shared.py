@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 import markupsafe
 
-from reporter.board.boards import Board
+from reporter.board.boards import Leaderboard
 from reporter.data.discovery import declarations
 from reporter.data.entries import STRICT
 from reporter.data.frames import Frames, Row, grouped
@@ -41,7 +41,7 @@ class SiteContents:
     """
 
     frames: Frames
-    boards: tuple[Board, ...]
+    boards: tuple[Leaderboard, ...]
     colours: Mapping[str, int]
     studies: tuple[StudyRecord, ...] = ()
     address: str | None = None
@@ -93,14 +93,16 @@ class PageKind:
 
 
 @dataclass(frozen=True)
-class BoardSection:
+class LeaderboardSection:
     """A section that an extension adds to the pages of leaderboards: a template, which gets what
     ``find`` finds in the board as ``found``, and ``root``. Nothing is shown where that is empty."""
 
     template: Path
-    find: Callable[[Board], Sequence[object]]
+    find: Callable[[Leaderboard], Sequence[object]]
 
-    def render(self, board: Board, environment: jinja2.Environment, root: str) -> markupsafe.Markup:
+    def render(
+        self, board: Leaderboard, environment: jinja2.Environment, root: str
+    ) -> markupsafe.Markup:
         """The section of a board."""
         found = self.find(board)
         template = environment.from_string(self.template.read_text(encoding="utf-8"))
@@ -108,9 +110,9 @@ class BoardSection:
 
 
 @cache
-def board_sections() -> tuple[BoardSection, ...]:
+def board_sections() -> tuple[LeaderboardSection, ...]:
     """The sections that extensions declare as BOARD_SECTION."""
-    return declarations(None, ExtensionPart.PAGE, "BOARD_SECTION", BoardSection)
+    return declarations(None, ExtensionPart.PAGE, "BOARD_SECTION", LeaderboardSection)
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Charts:
 
 
 def make_contents(
-    frames: Frames, boards: tuple[Board, ...], studies: tuple[StudyRecord, ...] = ()
+    frames: Frames, boards: tuple[Leaderboard, ...], studies: tuple[StudyRecord, ...] = ()
 ) -> SiteContents:
     """The site's contents; a framework has the same colour on all pages."""
     frameworks = sorted(set(frames.runs["framework"]))
@@ -144,12 +146,12 @@ def make_contents(
     )
 
 
-def board_title(board: Board) -> str:
+def board_title(board: Leaderboard) -> str:
     """A leaderboard in words: workload, division and round."""
     return f"{trained_title(board)}, {board.division}, round {board.round}"
 
 
-def trained_title(board: Board) -> str:
+def trained_title(board: Leaderboard) -> str:
     """What the entries of a leaderboard train, and in which precision if it is not the strict
     one."""
     title = title_of(vars(board))

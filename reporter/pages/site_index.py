@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 import jinja2
 
-from reporter.board.boards import Board
+from reporter.board.boards import Leaderboard
 from reporter.pages.headlines import headline, newest_day
 from reporter.pages.shared import Page, PageKind, SiteContents, board_title
 
@@ -38,7 +38,7 @@ def site_index(contents: SiteContents, environment: jinja2.Environment) -> Itera
         )
 
 
-def _board(board: Board) -> dict[str, Any]:
+def _board(board: Leaderboard) -> dict[str, Any]:
     names = ("workload", "division", "data", "round", "precision", "own_data")
     return {
         "slug": board.slug,

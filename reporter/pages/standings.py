@@ -4,7 +4,7 @@ cost of a training."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reporter.board.boards import Board
+from reporter.board.boards import Leaderboard
 from reporter.board.systems import system_name
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import ACCEPTED, Frames, Row, rows_of
@@ -55,12 +55,12 @@ class Standing:
     is_compared: bool
 
 
-def standings_of(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]:
+def standings_of(frames: Frames, boards: Sequence[Leaderboard]) -> dict[str, Standing]:
     """Of every entry, those on no leaderboard included; ``boards`` are those of the frames."""
     return frames.cached("standings", lambda: _standings(frames, boards))
 
 
-def _standings(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]:
+def _standings(frames: Frames, boards: Sequence[Leaderboard]) -> dict[str, Standing]:
     lines = {line.row.entry_id: line for line in entry_lines(boards, frames)}
     prices = {one.name: system_prices(one) for one in load_prices()}
     entries = list(rows_of(frames.entries))

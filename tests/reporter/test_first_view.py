@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.board.boards import Board
+from reporter.board.boards import Leaderboard
 from reporter.board.dot_chart import time_chart
 from reporter.board.making import make_boards
 from reporter.data.frames import Frames
@@ -47,7 +47,7 @@ def site(frames: Frames, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return render(frames, tmp_path_factory.mktemp("site"))
 
 
-def page_of(site: Path, board: Board) -> str:
+def page_of(site: Path, board: Leaderboard) -> str:
     return (site / "boards" / f"{board.slug}.html").as_uri()
 
 
@@ -70,7 +70,7 @@ def is_inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> 
     return 0 <= left < right <= size[0] and 0 <= top < bottom <= size[1]
 
 
-def the_answer_is_in_the_first_view(board: Board, size: tuple[int, int], tab: Tab) -> None:
+def the_answer_is_in_the_first_view(board: Leaderboard, size: tuple[int, int], tab: Tab) -> None:
     """The sentence's end, and of the first five devices name, number, dot and whisker."""
     assert tab.run("scrollY") == 0
     bottom = "document.querySelector('h1').getBoundingClientRect().bottom"

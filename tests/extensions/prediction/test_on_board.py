@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import reporter
-from reporter.board.boards import Board
+from reporter.board.boards import Leaderboard
 from reporter.board.making import make_boards
 from reporter.site import build_site
 from suite.extensions.prediction.page import MIN_MODES, PredictedModes, predicted_modes
@@ -38,13 +38,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def board(runs: Path) -> Board:
+def board(runs: Path) -> Leaderboard:
     (board,) = make_boards(reporter.load([runs]))
     return board
 
 
 @pytest.fixture(scope="module")
-def found(board: Board) -> PredictedModes:
+def found(board: Leaderboard) -> PredictedModes:
     (found,) = predicted_modes(board)
     return found
 
@@ -75,7 +75,7 @@ def test_nothing_is_predicted_from_a_few_modes(tmp_path: Path) -> None:
 
 
 def test_the_page_marks_predicted_modes_and_gives_them_no_row_among_entries(
-    runs: Path, board: Board, tmp_path: Path
+    runs: Path, board: Leaderboard, tmp_path: Path
 ) -> None:
     page = (
         build_site([runs], tmp_path / "site").parent / "boards" / f"{board.slug}.html"

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from reporter.board.axis import axis_of
-from reporter.board.boards import Board, BoardRow
+from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.board.dot_chart import GROUPS, energy_charts, time_chart
 from reporter.board.making import make_boards
 from reporter.data.entry_scores import Status
@@ -33,11 +33,11 @@ def frames(template: Template) -> Frames:
 
 
 @pytest.fixture(scope="module")
-def boards(frames: Frames) -> dict[str, Board]:
+def boards(frames: Frames) -> dict[str, Leaderboard]:
     return {board.workload: board for board in make_boards(frames)}
 
 
-def test_a_device_has_one_row_by_its_best_entry(boards: dict[str, Board]) -> None:
+def test_a_device_has_one_row_by_its_best_entry(boards: dict[str, Leaderboard]) -> None:
     chart = time_chart(boards["lenet"])
     assert [row.name for row in chart.rows][:2] == ["Jetson AGX Thor", "Jetson AGX Orin"]
     assert (len(chart.rows), chart.entries, sum(row.of for row in chart.rows)) == (11, 34, 34)
@@ -47,7 +47,7 @@ def test_a_device_has_one_row_by_its_best_entry(boards: dict[str, Board]) -> Non
         assert row.cell.value == min(values) and row.times in ("", f"×{_times(row.cell.value)}")
 
 
-def test_rows_stand_in_the_order_of_the_ranks(boards: dict[str, Board]) -> None:
+def test_rows_stand_in_the_order_of_the_ranks(boards: dict[str, Leaderboard]) -> None:
     """A short entry is behind the whole one that it equals, even with a lower score."""
     board = boards["lenet"]
     orin = next(row for row in board.in_order if row.system == ORIN)
@@ -64,13 +64,13 @@ def _times(value: float | None) -> str:
     return f"{ratio:.0f}" if ratio >= 9.95 else f"{ratio:.1f}"
 
 
-def test_the_reader_groups_by_what_rows_have(boards: dict[str, Board]) -> None:
+def test_the_reader_groups_by_what_rows_have(boards: dict[str, Leaderboard]) -> None:
     found = {by: [row.name for row in time_chart(boards["lenet"], by).rows] for by in GROUPS}
     assert found["framework"] == ["PyTorch", "TensorFlow", "Chainer"]
     assert len(found["power mode"]) == len(MACHINES) and found["submitter"] == ["no submission"]
 
 
-def test_a_row_says_its_device_and_framework_once(boards: dict[str, Board]) -> None:
+def test_a_row_says_its_device_and_framework_once(boards: dict[str, Leaderboard]) -> None:
     view = board_view(boards["lenet"])
     rows = [row for one in view.views for chart in one.charts for row in chart.rows]
     assert len(rows) > 60
@@ -79,7 +79,7 @@ def test_a_row_says_its_device_and_framework_once(boards: dict[str, Board]) -> N
         assert said.count(row.best.system) == said.count(row.best.framework) == 1, said
 
 
-def test_a_row_knows_the_settings_that_filters_may_leave(boards: dict[str, Board]) -> None:
+def test_a_row_knows_the_settings_that_filters_may_leave(boards: dict[str, Leaderboard]) -> None:
     """Under 15 W a filter shows the Orin NX in the faster of the modes that draw less; of settings
     alike but for the power, only those that need less than all faster ones."""
     view = board_view(boards["resnet18"])
@@ -95,14 +95,16 @@ def test_a_row_knows_the_settings_that_filters_may_leave(boards: dict[str, Board
     assert view.settings(chart, twice) == view.settings(chart, row)
 
 
-def test_a_lower_energy_of_too_few_runs_is_said_not_to_count(boards: dict[str, Board]) -> None:
+def test_a_lower_energy_of_too_few_runs_is_said_not_to_count(
+    boards: dict[str, Leaderboard],
+) -> None:
     told = " ".join(headline(boards["resnet18"]).lines)
     assert "Lower: PyTorch · Jetson AGX Orin · MODE_50W, 449 kJ (not counted: the entry has" in told
     rows = entry_rows(boards["resnet18"])
     assert rows.count("not counted: the entry has 2 of the 3 runs needed") == 1
 
 
-def test_enough_runs_are_not_called_too_few(boards: dict[str, Board]) -> None:
+def test_enough_runs_are_not_called_too_few(boards: dict[str, Leaderboard]) -> None:
     """What keeps an entry from counting may be something else."""
     row = next(row for row in boards["lenet"].in_order if row.is_confirmed)
     scores = replace(row.scores, status=Status.PROVISIONAL, reason="its sessions are too few")
@@ -111,7 +113,7 @@ def test_enough_runs_are_not_called_too_few(boards: dict[str, Board]) -> None:
     assert other.why_not_counted == "not counted: its sessions are too few"
 
 
-def test_without_ranks_no_word_says_one(boards: dict[str, Board]) -> None:
+def test_without_ranks_no_word_says_one(boards: dict[str, Leaderboard]) -> None:
     """ResNet-18 has no reference point: what is sorted by measured times has no places."""
     said = device_headline(boards["resnet18"], frozenset({NX})).text
     assert ": longer than on 2 of 10 other systems, 3.4 times" in said
@@ -121,7 +123,7 @@ def test_without_ranks_no_word_says_one(boards: dict[str, Board]) -> None:
         assert (">#</th>" in text) is ('<td class="n">3</td>' in text) is has_places
 
 
-def test_what_a_verdict_leaves_open_is_said(boards: dict[str, Board]) -> None:
+def test_what_a_verdict_leaves_open_is_said(boards: dict[str, Leaderboard]) -> None:
     """An interval that contains 1 is not an instrument whose error nobody knows; 11 rows make 55
     pairs, of which 1 % would differ by chance: about one in two such tables."""
     (*_, rails, _) = energy_charts(boards["resnet18"])
@@ -134,7 +136,9 @@ def test_what_a_verdict_leaves_open_is_said(boards: dict[str, Board]) -> None:
     assert alike.doubt(chart.rows[0].name) == "order not sure"
 
 
-def test_the_sentence_is_of_the_quantity_that_a_reader_chose(boards: dict[str, Board]) -> None:
+def test_the_sentence_is_of_the_quantity_that_a_reader_chose(
+    boards: dict[str, Leaderboard],
+) -> None:
     """By energy and by memory, "fastest" was left standing."""
     text = rendered(boards["lenet"])
     heading = text[text.index("<h1") : text.index("</h1>")]
@@ -148,27 +152,27 @@ def test_the_sentence_is_of_the_quantity_that_a_reader_chose(boards: dict[str, B
     )
 
 
-def test_a_device_is_headlined_by_one_of_it(boards: dict[str, Board]) -> None:
+def test_a_device_is_headlined_by_one_of_it(boards: dict[str, Leaderboard]) -> None:
     """Four Raspberry Pi 5 are faster, and are not what its page is about."""
     names = frozenset({"4 × Raspberry Pi 5", "Raspberry Pi 5"})
     assert device_headline(boards["lenet"], names).who == "Raspberry Pi 5"
     assert device_headline(boards["lenet"], names - {"Raspberry Pi 5"}).who == "4 × Raspberry Pi 5"
 
 
-def rendered(board: Board) -> str:
+def rendered(board: Leaderboard) -> str:
     """The component that shows a board."""
     module = templates().get_template("dots.html").module
     return str(module.board(board_view(board), ""))  # type: ignore[attr-defined]
 
 
-def entry_rows(board: Board) -> str:
+def entry_rows(board: Leaderboard) -> str:
     """The table of all entries of a board."""
     module = templates().get_template("rows.html").module
     table = entry_table(board, board.accepted)
     return str(module.entry_table(table, "board", "all entries", ""))  # type: ignore[attr-defined]
 
 
-def test_an_energy_is_among_those_of_its_instrument(boards: dict[str, Board]) -> None:
+def test_an_energy_is_among_those_of_its_instrument(boards: dict[str, Leaderboard]) -> None:
     notes = ["meter at the wall", "meter at the board's input"]
     for board in boards.values():
         charts = energy_charts(board)
@@ -194,7 +198,7 @@ def test_a_provisional_entry_is_in_no_headline_and_behind_all_confirmed_ones(
     assert board.accepted[0].system in said and "fastest" not in said
 
 
-def test_the_sentence_is_made_from_the_pairs_verdict(boards: dict[str, Board]) -> None:
+def test_the_sentence_is_made_from_the_pairs_verdict(boards: dict[str, Leaderboard]) -> None:
     found = headline(boards["lenet"])
     assert found.text == (
         "Jetson AGX Thor trains LeNet-5 on MNIST to 99 % fastest: 14.5 min expected, 1.6 times"
@@ -210,7 +214,7 @@ def test_the_sentence_is_made_from_the_pairs_verdict(boards: dict[str, Board]) -
     assert "2.33 h measured" in headline(boards["resnet18"]).text, "no round has its epochs"
 
 
-def with_word_of_others(board: Board, *names: tuple[str, str]) -> Board:
+def with_word_of_others(board: Leaderboard, *names: tuple[str, str]) -> Leaderboard:
     """The board, on which somebody else reproduced the best entry of each (system, framework)."""
     best = {name: next(row for row in board.in_order if of(row) == name) for name in names}
     ids = {row.entry_id for row in best.values()}
@@ -222,7 +226,7 @@ def with_word_of_others(board: Board, *names: tuple[str, str]) -> Board:
     return replace(board, accepted=tuple(accepted), frames=frames)
 
 
-def of(row: BoardRow) -> tuple[str, str]:
+def of(row: LeaderboardRow) -> tuple[str, str]:
     return row.system, row.framework
 
 
@@ -230,7 +234,7 @@ ORIN, NX = "Jetson AGX Orin", "Jetson Orin NX"
 
 
 def test_a_headline_is_of_entries_that_others_stand_behind_and_names_what_is_faster(
-    boards: dict[str, Board],
+    boards: dict[str, Leaderboard],
 ) -> None:
     board = with_word_of_others(boards["lenet"], (ORIN, "PyTorch"), (NX, "PyTorch"))
     found = headline(board)
@@ -248,13 +252,15 @@ def test_a_headline_is_of_entries_that_others_stand_behind_and_names_what_is_fas
     )
 
 
-def test_a_headline_says_that_nobody_else_stands_behind_an_entry(boards: dict[str, Board]) -> None:
+def test_a_headline_says_that_nobody_else_stands_behind_an_entry(
+    boards: dict[str, Leaderboard],
+) -> None:
     said = "Self-reported: nobody but the submitter vouches for these entries."
     assert said in headline(boards["lenet"]).lines
 
 
 def test_the_only_device_that_others_stand_behind_has_its_own_numbers(
-    boards: dict[str, Board],
+    boards: dict[str, Leaderboard],
 ) -> None:
     """Its slowest framework alone, then two: neither sentence has a number of a faster device."""
     board = with_word_of_others(boards["lenet"], (NX, "Chainer"))
@@ -273,7 +279,9 @@ def test_the_only_device_that_others_stand_behind_has_its_own_numbers(
     assert best is not None and f" results: {best.quantity} expected, " in headline(board).text
 
 
-def test_the_least_energy_is_of_entries_that_others_stand_behind(boards: dict[str, Board]) -> None:
+def test_the_least_energy_is_of_entries_that_others_stand_behind(
+    boards: dict[str, Leaderboard],
+) -> None:
     board = with_word_of_others(boards["lenet"], (ORIN, "Chainer"))
     (line,) = (line for line in headline(board).lines if line.startswith("Least"))
     row = next(row for row in board.accepted if row.is_vouched)
@@ -310,7 +318,7 @@ def test_a_device_is_compared_with_the_device_that_its_sentence_names(template: 
 
 
 def test_a_device_beyond_the_rows_of_a_chart_and_one_without_a_score_have_their_sentence(
-    boards: dict[str, Board], monkeypatch: pytest.MonkeyPatch
+    boards: dict[str, Leaderboard], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     board = boards["lenet"]
     slowest = time_chart(board).rows[-1].name
@@ -330,7 +338,7 @@ def test_a_device_beyond_the_rows_of_a_chart_and_one_without_a_score_have_their_
 
 
 def test_the_best_of_several_settings_is_judged_at_an_adjusted_level(
-    boards: dict[str, Board],
+    boards: dict[str, Leaderboard],
 ) -> None:
     """Thor has 2 settings and Orin 8: the interval is wider than that of two nominated ones."""
     board = boards["lenet"]
@@ -341,7 +349,7 @@ def test_the_best_of_several_settings_is_judged_at_an_adjusted_level(
 
 
 def test_a_nominated_setting_is_the_row_and_is_compared_at_the_level_of_one(
-    boards: dict[str, Board],
+    boards: dict[str, Leaderboard],
 ) -> None:
     """Orin's slowest setting was nominated: its other 7 are rings, also the faster ones."""
     board = boards["lenet"]
@@ -378,7 +386,7 @@ def test_frameworks_are_compared_by_ratios_with_intervals(template: Template) ->
 
 
 def test_columns_that_are_empty_in_every_row_are_named_with_the_reason(
-    boards: dict[str, Board],
+    boards: dict[str, Leaderboard],
 ) -> None:
     board = boards["lenet"]
     assert all(board.is_known(column.figure) for column in board.others)
@@ -389,7 +397,7 @@ def test_columns_that_are_empty_in_every_row_are_named_with_the_reason(
 
 
 def test_dots_are_on_one_logarithmic_axis_and_hollow_without_an_interval(
-    boards: dict[str, Board],
+    boards: dict[str, Leaderboard],
 ) -> None:
     cells = [row.cell("score_s") for row in boards["lenet"].accepted]
     axis = axis_of(cells, "s")

@@ -8,7 +8,7 @@ import pytest
 
 from reporter.board import dot_chart, making
 from reporter.board.best_settings import best_settings
-from reporter.board.boards import ORDER, Board
+from reporter.board.boards import ORDER, Leaderboard
 from reporter.board.columns import FACETS
 from reporter.board.comparison import Comparable, compare_pair
 from reporter.board.ranking import Rank, unranked
@@ -146,7 +146,7 @@ def test_the_most_frequent_reason_says_why_a_board_has_no_ranks() -> None:
         ranked = tuple(row for row in rows if row.rank.place is not None)
         return SimpleNamespace(accepted=rows, ranked=ranked)
 
-    why = Board.__dict__["why_no_ranks"].func
+    why = Leaderboard.__dict__["why_no_ranks"].func
     reasons = [unranked(reason) for reason in ("few", "open", "open", "a")]
     assert why(board(*reasons)) == "open" and why(board(*reasons[:2], reasons[3])) == "a"
     assert why(board(*reasons, Rank(1, 0, None))) is None and why(board()) is None

@@ -8,7 +8,7 @@ import pytest
 
 import reporter
 from reference_impls.contract import BF16_MIXED, FLOAT32, PRECISIONS
-from reporter.board.boards import Board
+from reporter.board.boards import Leaderboard
 from reporter.board.making import make_boards
 from reporter.pages.shared import board_title
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -36,7 +36,7 @@ def in_precision(bundle: Path, place: Path, precision: str, log: bool = True) ->
 
 
 @pytest.fixture
-def boards(runs: Path, tmp_path: Path) -> list[Board]:
+def boards(runs: Path, tmp_path: Path) -> list[Leaderboard]:
     """A closed run in every precision."""
     for precision in PRECISIONS:
         in_precision(runs / "lenet-pytorch-1", tmp_path / precision, precision)
@@ -44,7 +44,7 @@ def boards(runs: Path, tmp_path: Path) -> list[Board]:
 
 
 def test_every_precision_has_a_board_with_ranks_of_its_own_the_strict_one_first(
-    boards: list[Board],
+    boards: list[Leaderboard],
 ) -> None:
     assert [board.precision for board in boards] == [FLOAT32, BF16_MIXED, "fp16-mixed", "tf32"]
     assert [len(board.accepted) for board in boards] == [1, 1, 1, 1]
@@ -56,7 +56,7 @@ def test_every_precision_has_a_board_with_ranks_of_its_own_the_strict_one_first(
 
 
 def test_a_precision_is_part_of_an_entry_and_float32_is_as_before_there_were_others(
-    boards: list[Board], runs: Path
+    boards: list[Leaderboard], runs: Path
 ) -> None:
     entries = [row.entry["entry_id"] for board in boards for row in board.accepted]
     (as_before,) = make_boards(reporter.load([runs / "lenet-pytorch-1"]))

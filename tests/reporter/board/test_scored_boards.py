@@ -11,7 +11,7 @@ import pytest
 
 import reporter
 from reporter.board.best_settings import best_settings
-from reporter.board.boards import Board
+from reporter.board.boards import Leaderboard
 from reporter.board.comparison import compare_entries
 from reporter.board.dot_chart import time_chart
 from reporter.board.making import make_boards
@@ -135,11 +135,11 @@ def test_one_or_two_runs_stand_behind_all_confirmed_entries(runs: Path, tmp_path
     assert not row.is_confirmed and [row.rank.place for row in board.ranked] == [1, 2, 3]
 
 
-def board_of(frames: Frames) -> Board:
+def board_of(frames: Frames) -> Leaderboard:
     return next(board for board in make_boards(frames) if board.division == "closed")
 
 
-def files(board: Board) -> dict[str, Any]:
+def files(board: Leaderboard) -> dict[str, Any]:
     return {
         page.place.rpartition("-")[2]: json.loads(page.content) for page in comparison_files(board)
     }

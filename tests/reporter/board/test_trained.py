@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import reporter
-from reporter.board.boards import Board
+from reporter.board.boards import Leaderboard
 from reporter.board.making import make_boards
 from suite.cli.app import app
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -16,7 +16,7 @@ from tests.faults.edits.editable_bundle import EditableBundle
 SOFTMAX = {"model_trained": "softmax_regression", "parameters": 490, "precision": "float64"}
 
 
-def board_with(folder: Path, bundle: Path, **changes: object) -> Board:
+def board_with(folder: Path, bundle: Path, **changes: object) -> Leaderboard:
     """The board of an open run, and of a second one that logged other values."""
     for number in (1, 2):
         edited = EditableBundle(Path(shutil.copytree(bundle, folder / str(number))))
@@ -28,7 +28,7 @@ def board_with(folder: Path, bundle: Path, **changes: object) -> Board:
     return board
 
 
-def headings(board: Board) -> list[str]:
+def headings(board: Leaderboard) -> list[str]:
     return [facet.heading for facet in board.facets]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import reporter
-from reporter.board.boards import Board
+from reporter.board.boards import Leaderboard
 from reporter.board.making import make_boards
 from reporter.data.entries import make_entries
 from reporter.data.frames import Frames, Row, rows_of
@@ -44,7 +44,7 @@ def submit(folder: Path, reached: int, missed: int, planned: int | None = None) 
     return reporter.load([folder / "tree"])
 
 
-def board_of(frames: Frames) -> Board:
+def board_of(frames: Frames) -> Leaderboard:
     (board,) = make_boards(frames)
     return board
 
