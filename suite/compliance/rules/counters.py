@@ -211,19 +211,19 @@ def _fastest_hz(channels: "list[Channel]", window: tuple[int, int]) -> float:
 def _memory(context: BundleContext) -> Violations:
     """Check the implementation's memory against the least possible, the kernel's peak, and the peak
     that the implementation logged."""
-    least_bytes = (
+    min_bytes = (
         INTERPRETER_BYTES
         if context.request.framework in known_frameworks()
         else WEIGHT_BYTES * context.workload.parameters
     )
     for node in context.nodes:
         in_run = context.window if node.is_on_clock else None
-        yield from _memory_of_node(node, in_run, least_bytes)
+        yield from _memory_of_node(node, in_run, min_bytes)
     yield from _logged_peak(context)
 
 
 def _memory_of_node(
-    node: "NodeContext", window: tuple[int, int] | None, least_bytes: int
+    node: "NodeContext", window: tuple[int, int] | None, min_bytes: int
 ) -> Violations:
     rss, peak, size = (
         node.channels.get("memory", name)
@@ -231,14 +231,14 @@ def _memory_of_node(
     )
     # before, its interpreter starts
     in_run = rss if window is None else rss.during(window)
-    if len(in_run) and in_run.maximum < least_bytes:
+    if len(in_run) and in_run.maximum < min_bytes:
         yield Violation(
             node.file,
-            f"at least {least_bytes} bytes in use by the implementation",
+            f"at least {min_bytes} bytes in use by the implementation",
             f"{in_run.maximum:.0f} bytes at most",
         )
-    most_bytes = PEAK_TOLERANCE * peak.maximum * max(size.maximum, 1.0)
-    if len(rss) and len(peak) and len(size) and rss.maximum > most_bytes:
+    max_bytes = PEAK_TOLERANCE * peak.maximum * max(size.maximum, 1.0)
+    if len(rss) and len(peak) and len(size) and rss.maximum > max_bytes:
         yield Violation(
             node.file,
             f"at most {size.maximum:.0f} processes x {peak.maximum:.0f} bytes, the largest peak of"
@@ -246,7 +246,7 @@ def _memory_of_node(
             f"{rss.maximum:.0f} bytes in use",
         )
     faults = node.channels.get("counters", "page_faults.count")
-    if len(faults) and not faults.maximum > 0 and rss.maximum > least_bytes:
+    if len(faults) and not faults.maximum > 0 and rss.maximum > min_bytes:
         yield Violation(
             node.file,
             "page faults: a process causes them when it first touches memory, and"

@@ -185,12 +185,12 @@ def _when(context: BundleContext) -> Violations:
     record = read_data_record(context.bundle)
     before_s = (start.mono_ns - record.taken_ns) * SECONDS_PER_NS
     size_bytes = sum(file.size_bytes for file in record.files)
-    least_s = MIN_START_S + size_bytes / MAX_DIGEST_BYTES_PER_S
-    most_s = MAX_START_S + size_bytes / MIN_DIGEST_BYTES_PER_S + record.pictures * MAX_PICTURE_S
-    if not least_s <= before_s <= most_s:
+    min_s = MIN_START_S + size_bytes / MAX_DIGEST_BYTES_PER_S
+    max_s = MAX_START_S + size_bytes / MIN_DIGEST_BYTES_PER_S + record.pictures * MAX_PICTURE_S
+    if not min_s <= before_s <= max_s:
         yield Violation(
             DATA,
-            f"taken_ns {least_s:.2f} to {most_s:.0f} s before init_start: the time to read"
+            f"taken_ns {min_s:.2f} to {max_s:.0f} s before init_start: the time to read"
             f" {size_bytes} bytes and to start",
             f"taken_ns is {abs(before_s):.6g} s {'before' if before_s >= 0 else 'after'}"
             " init_start",
@@ -200,11 +200,11 @@ def _when(context: BundleContext) -> Violations:
     # the harness begins this log; of several ranks the first may do so
     if context.request.parallel.ranks == 1 and first_ns is not None:
         before_s = (first_ns - record.taken_ns) * SECONDS_PER_NS
-        most_s = 2 * (most_s - MAX_START_S) + MAX_PREPARED_S
-        if before_s > most_s:
+        max_s = 2 * (max_s - MAX_START_S) + MAX_PREPARED_S
+        if before_s > max_s:
             yield Violation(
                 DATA,
-                f"taken_ns at most {most_s:.0f} s before the log's first event: enough time to read"
+                f"taken_ns at most {max_s:.0f} s before the log's first event: enough time to read"
                 f" {size_bytes} bytes",
                 f"taken_ns is {before_s:.1f} s before that event",
             )

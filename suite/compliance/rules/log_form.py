@@ -131,11 +131,11 @@ def _takes(context: BundleContext) -> Violations:
     took_s = elapsed_s(context.log.first("init_start"), stop)
     if stop is None or took_s is None or not is_number(parameters):
         return
-    least_s = MIN_BUILD_S * parameters
-    if took_s < least_s:
+    min_s = MIN_BUILD_S * parameters
+    if took_s < min_s:
         yield Violation(
             "log.txt",
-            f"at least {least_s * 1e6:.3g} microseconds from init_start to init_stop, to draw"
+            f"at least {min_s * 1e6:.3g} microseconds from init_start to init_stop, to draw"
             f" {parameters:g} initial weights",
             f"{took_s * 1e6:.3g} microseconds",
             stop.line,

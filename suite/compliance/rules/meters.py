@@ -280,12 +280,12 @@ def _cost_possible(context: BundleContext) -> Violations:
         readings = sum(len(channel) for channel in node.channels if channel.source != SOURCE)
         span_s = node.channels.span_s + node.idle.span_s
         cost_s = sum(cost_s for cost_s in costs_s if is_number(cost_s))
-        least_s = MIN_READING_S * readings if span_s >= MIN_COST_S else 0.0
-        most_s = (span_s + UNREAD_S) * max(node.cores_read, 1)
-        if readings and costs_s and not least_s <= cost_s <= most_s:
+        min_s = MIN_READING_S * readings if span_s >= MIN_COST_S else 0.0
+        max_s = (span_s + UNREAD_S) * max(node.cores_read, 1)
+        if readings and costs_s and not min_s <= cost_s <= max_s:
             yield Violation(
                 node.meters_file,
-                f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in"
+                f"{min_s:.3g} to {max_s:.3g} s of CPU time for {readings} readings in"
                 f" {span_s:.1f} s",
                 f"{cost_s:.3g} s, the sum of cost_s of {counted(len(own), 'meter')}",
             )

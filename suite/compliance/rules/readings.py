@@ -106,12 +106,12 @@ def _end(context: BundleContext) -> Violations:
         return
     first_ns = min(first_ns for (first_ns, _), _ in own)
     last_ns, last = max(((last_ns, each.source) for (_, last_ns), each in own))
-    most_s = MAX_TAIL_S + max(0.0, (context.window[0] - first_ns) * SECONDS_PER_NS)
+    max_s = MAX_TAIL_S + max(0.0, (context.window[0] - first_ns) * SECONDS_PER_NS)
     tail_s = (last_ns - log_ns[1]) * SECONDS_PER_NS
-    if tail_s > most_s:
+    if tail_s > max_s:
         yield Violation(
             node.file,
-            f"no reading later than {most_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s"
+            f"no reading later than {max_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s"
             " plus the time from the first reading to run_start",
             f"{last} was read {tail_s:.1f} s after that event",
         )
@@ -329,11 +329,11 @@ def _gaps(context: BundleContext) -> Violations:
             if not channels or not isinstance(period_s, int | float):
                 continue
             longest_s, after_s = _longest_gap_s(channels, window)
-            most_s = max(GAP_PERIODS * period_s, MIN_GAP_S)
-            if longest_s > most_s:
+            max_s = max(GAP_PERIODS * period_s, MIN_GAP_S)
+            if longest_s > max_s:
                 yield Violation(
                     node.file,
-                    f"at most {most_s:g} s between readings of {name}, whose period is"
+                    f"at most {max_s:g} s between readings of {name}, whose period is"
                     f" {period_s:g} s",
                     f"no reading for {longest_s:.1f} s, beginning {after_s:.1f} s after run_start",
                 )

@@ -98,17 +98,17 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
             f"the earlier run began {before_s:.1f} s before run_start (uncounted time subtracted),"
             f" and its last event came {trained_s:.1f} s after it began",
         )
-    most_s = _most_uncounted_s(resumed, before_s + resumed.uncounted_s)
-    if resumed.uncounted_s > most_s:
+    max_s = _max_uncounted_s(resumed, before_s + resumed.uncounted_s)
+    if resumed.uncounted_s > max_s:
         yield Violation(
             RUN,
-            f"at most {most_s:.1f} s of uncounted time in the earlier runs (key"
+            f"at most {max_s:.1f} s of uncounted time in the earlier runs (key"
             " `resumed.uncounted_s`), according to the limits in rules/uncounted.toml",
             f"{resumed.uncounted_s:.1f} s",
         )
 
 
-def _most_uncounted_s(resumed: Resumption, since_s: float) -> float:
+def _max_uncounted_s(resumed: Resumption, since_s: float) -> float:
     """What the runs since the first run_start, ``since_s`` ago, may have left out: of each of them,
     every reason its free seconds and its share.
 

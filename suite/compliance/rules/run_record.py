@@ -218,16 +218,16 @@ def _record(context: BundleContext) -> Violations:
     started_ms = run.started_time_ms
     # a larger integer would overflow
     is_time = isinstance(started_ms, int | float) and abs(started_ms) <= MAX_TIME_MS
-    most_s = MAX_BEGUN_S if context.request.parallel.ranks == 1 else MAX_SETUP_S
+    max_s = MAX_BEGUN_S if context.request.parallel.ranks == 1 else MAX_SETUP_S
     if (
         not is_time
         or not -MAX_CLOCK_DIFFERENCE_S
         <= (first.time_ms - started_ms) / 1000
-        <= most_s + MAX_CLOCK_DIFFERENCE_S
+        <= max_s + MAX_CLOCK_DIFFERENCE_S
     ):
         yield Violation(
             RUN,
-            f"a start in the {most_s / 60:.0f} minutes before the log's first event (clocks may"
+            f"a start in the {max_s / 60:.0f} minutes before the log's first event (clocks may"
             f" differ by {MAX_CLOCK_DIFFERENCE_S:g} s)",
             f"started_time_ms {started_ms!r}"[:100]
             + f", first event at {first.time_ms!r} ms"[:100],

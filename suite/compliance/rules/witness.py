@@ -227,11 +227,11 @@ def _log_clock(
     if receipt.time_s is not None and stamp.time_s is not None:
         elapsed_s = stamp.time_s - receipt.time_s
         slack_s = _slack_s(elapsed_s)
-        least_s = elapsed_s - MAX_START_S - MAX_STOP_S - 2 * MAX_ANSWER_S - slack_s
-        if not least_s <= run_s <= elapsed_s + slack_s:
+        min_s = elapsed_s - MAX_START_S - MAX_STOP_S - 2 * MAX_ANSWER_S - slack_s
+        if not min_s <= run_s <= elapsed_s + slack_s:
             yield Violation(
                 "log.txt",
-                f"{max(least_s, 0):.3f} to {elapsed_s + slack_s:.3f} s from init_start to run_stop:"
+                f"{max(min_s, 0):.3f} to {elapsed_s + slack_s:.3f} s from init_start to run_stop:"
                 f" by the witness's clock, {elapsed_s:.3f} s passed from receipt to stamp",
                 f"{run_s:.3f} s",
                 stop.line,
@@ -241,14 +241,14 @@ def _log_clock(
         return
     before_s = (start.mono_ns - record.receipt.answered_ns) * SECONDS_PER_NS
     after_s = (record.stamp.asked_ns - stop.mono_ns) * SECONDS_PER_NS
-    for what, taken_s, most_s, line in (
+    for what, taken_s, max_s, line in (
         ("the receipt to init_start", before_s, MAX_START_S, start.line),
         ("run_stop to the stamp", after_s, MAX_STOP_S, stop.line),
     ):
-        if not 0 <= taken_s <= most_s:
+        if not 0 <= taken_s <= max_s:
             yield Violation(
                 "log.txt",
-                f"0 to {most_s:g} s from {what}",
+                f"0 to {max_s:g} s from {what}",
                 f"{taken_s:.3f} s",
                 line,
                 fix=f"{RESTORE}; if the machine needs longer, run without a witness",

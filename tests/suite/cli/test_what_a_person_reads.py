@@ -290,7 +290,7 @@ def look(**changes: Any) -> QuickLook:
                 "projection": projection,
                 "reason": None,
                 "estimate": None,
-                "most_epochs": 10,
+                "max_epochs": 10,
                 "run": "runs/lenet",
                 **changes,
             }
