@@ -74,7 +74,7 @@ def _exhaustive(plan: Plan, aim: Aim, duration_s: float) -> Candidate:
         for number, each in enumerate(candidates(plan, CHOICES))
     ]
     return max(
-        (trial for trial in found if aim.kept(trial)), key=lambda trial: trial.samples_per_s
+        (trial for trial in found if aim.is_met(trial)), key=lambda trial: trial.samples_per_s
     ).candidate
 
 

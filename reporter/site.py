@@ -173,7 +173,7 @@ def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> 
             folder,
             old,
         )
-        for _ in workers.map(_do, _tasks(contents, folder, old, keys, unchanged)):
+        for _ in workers.map(_run_task, _tasks(contents, folder, old, keys, unchanged)):
             pass
         of_many.result()
     _place(folder, old, Page(SITE_MARK, json.dumps(keys, indent=1, sort_keys=True) + "\n"))
@@ -197,7 +197,7 @@ are made each time."""
 ENTRIES, RUNS = "entries", "runs"
 
 
-def _do(task: Task) -> None:
+def _run_task(task: Task) -> None:
     task()
 
 

@@ -201,7 +201,7 @@ def _audit_tolerances() -> str:
 
 
 def _tolerance_at(tolerances: AuditTolerances, pair: tuple[str, ...], step: int) -> str:
-    value = tolerances.of(pair[0], pair[-1], step)[-1]
+    value = tolerances.per_step(pair[0], pair[-1], step)[-1]
     return "—" if value is None else f"{value:g}"
 
 

@@ -25,7 +25,7 @@ from suite.memory.optimal import fastest_schedule
 from suite.memory.planning import Workplace, plan_memory
 from suite.memory.resident import Resident, measure_resident, peak_of_lenet
 from suite.memory.schedule import Schedule
-from suite.memory.schedulers import none
+from suite.memory.schedulers import keep_all
 from suite.memory.sizes import write_size
 from suite.memory.spilling import spilled_schedule
 
@@ -94,7 +94,7 @@ def scheduled_lenet() -> dict[str, object]:
     blocks = network_chain(load_network("workload-lenet"), 28, 28, 1)
     return {
         "blocks": [[block.first, block.last] for block in blocks],
-        "schedule": [step.as_list for step in none(len(blocks)).steps],
+        "schedule": [step.as_list for step in keep_all(len(blocks)).steps],
     }
 
 
@@ -116,7 +116,7 @@ def plans(
         for solve in (fastest_schedule, spilled_schedule)
         for budget in budgets
     ):
-        if each is not None and each.schedule != none(len(blocks)):
+        if each is not None and each.schedule != keep_all(len(blocks)):
             yield each.schedule, fixed + each.cost.peak_bytes
 
 

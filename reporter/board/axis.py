@@ -43,7 +43,7 @@ class Axis:
     high: float
     unit: str
 
-    def at(self, value: float) -> str:
+    def percent(self, value: float) -> str:
         """The place of a value, percent; beyond the ends, the end."""
         share = math.log(max(value, self.low * 1e-9) / self.low) / math.log(self.high / self.low)
         return f"{100 * min(max(share, 0.0), 1.0):.1f}".removesuffix(".0")
@@ -55,9 +55,9 @@ class Axis:
         low, high = cell.interval or (None, None)
         is_known = low is not None and high is not None and math.isfinite(high)
         return AxisDot(
-            self.at(cell.value),
-            self.at(low) if is_known and low is not None else None,
-            self.at(high) if is_known and high is not None else None,
+            self.percent(cell.value),
+            self.percent(low) if is_known and low is not None else None,
+            self.percent(high) if is_known and high is not None else None,
         )
 
     @property
@@ -65,7 +65,7 @@ class Axis:
         """(place, label) of round values whose labels do not touch."""
         found: list[tuple[float, str]] = []
         for value in (value for value in self._round() if self.low <= value <= self.high):
-            place = float(self.at(value))
+            place = float(self.percent(value))
             if not found or place - found[-1][0] >= MIN_GAP:
                 found.append((place, _label(value, self.unit)))
         return tuple((f"{place:g}", label) for place, label in found)

@@ -53,7 +53,7 @@ def _best(board: Leaderboard, rows: list[LeaderboardRow]) -> Iterator[BestSettin
 def _of_devices(
     rows: Iterable[LeaderboardRow], score: str, instrument: str
 ) -> Iterator[BestSetting]:
-    scored = (row for row in rows if row.scores.of(score) is not None)
+    scored = (row for row in rows if row.scores.score(score) is not None)
     devices = grouped(scored, lambda row: tuple(_setting_value(row.entry, name) for name in DEVICE))
     for (device, cpu_model, nodes), of_device in devices.items():
         best = min(of_device, key=lambda row: (_value(score, row), row.entry_id))
@@ -67,6 +67,6 @@ def _setting_value(entry: Row, name: str) -> Any:
 
 
 def _value(score: str, row: LeaderboardRow) -> float:
-    found = row.scores.of(score)
+    found = row.scores.score(score)
     assert found is not None
     return found.interval.value

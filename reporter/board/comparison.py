@@ -129,7 +129,7 @@ def comparables(
     for name, label in labels.items():
         scores = frames.scores[name]
         if figure in OF_ENTRIES:
-            score = scores.of(figure)
+            score = scores.score(figure)
             value, reason = (
                 (score.measured, None) if score is not None else (None, scores.missing[figure])
             )

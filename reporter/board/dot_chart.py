@@ -234,7 +234,9 @@ def _times(value: float, first: float) -> str:
 
 def _rings(axis: Axis, members: Candidates, best: Cell) -> tuple[str, ...]:
     """The places of the other entries, by halves of a percent; those at one place are one ring."""
-    places = (float(axis.at(_value(cell))) for _, cell in members if cell is not best and cell.raw)
+    places = (
+        float(axis.percent(_value(cell))) for _, cell in members if cell is not best and cell.raw
+    )
     return tuple(dict.fromkeys(f"{round(2 * place) / 2:g}" for place in places))
 
 

@@ -159,7 +159,7 @@ def make_score_figures(scores: Mapping[str, EntryScores]) -> Iterator[Row]:
 
 
 def _score_figure(entry: str, name: str, scores: EntryScores) -> Row:
-    score = scores.of(name)
+    score = scores.score(name)
     row = {
         "entry_id": entry,
         "figure": name,

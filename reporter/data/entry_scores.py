@@ -64,6 +64,6 @@ class EntryScores:
     is_separated: bool = False
     contradicted_by: str | None = None
 
-    def of(self, name: str) -> Score | None:
+    def score(self, name: str) -> Score | None:
         """The score, or the measured energy, of this name; None where it is unknown."""
         return {SCORE_S: self.time, SCORE_J: self.energy, MEASURED_J: self.measured_energy}[name]

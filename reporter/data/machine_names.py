@@ -24,7 +24,11 @@ def machine_title(entry: Row) -> str:
     """The full name: the profile's title; of a machine without a profile the processor's name, else
     the board's; then those of other nodes that differ."""
     profile = profile_of(entry)
-    return _own_name(entry) + _others(entry) if profile is None else profile.title + _others(entry)
+    return (
+        _own_name(entry) + _other_nodes(entry)
+        if profile is None
+        else profile.title + _other_nodes(entry)
+    )
 
 
 def short_title(entry: Row) -> str:
@@ -32,7 +36,7 @@ def short_title(entry: Row) -> str:
     processor's name, else the board's; then those of other nodes that differ."""
     profile = profile_of(entry)
     own = _own_name(entry) if profile is None else profile.short_title or profile.title
-    return own + _others(entry)
+    return own + _other_nodes(entry)
 
 
 def profile_of(entry: Row) -> Device | None:
@@ -40,7 +44,7 @@ def profile_of(entry: Row) -> Device | None:
     return _profiles().get(str(entry["device"]))
 
 
-def _others(entry: Row) -> str:
+def _other_nodes(entry: Row) -> str:
     others = entry.get(NODE_MACHINES)
     return f" with {others}" if is_known(others) and others != ALIKE else ""
 

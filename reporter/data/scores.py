@@ -334,7 +334,7 @@ def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> Traini
         if row is None or not is_known(row["value"]):
             return str(row["reason"]) if row is not None else f"the run lacks the figure {part}"
     cost = TrainingCost(*(float(row["value"]) for row in rows if row is not None))
-    value = min(cost.at(epochs.epochs), cost.at(epochs.reference))
+    value = min(cost.total(epochs.epochs), cost.total(epochs.reference))
     return (
         cost
         if 0 < value < math.inf
@@ -361,7 +361,7 @@ def _score(
     statistics = measured_score(
         list(costs.values()), epochs, fixed_variance, _sessions_of_runs(sessions, costs)
     )
-    values = {run: cost.at(epochs.epochs) for run, cost in costs.items()}
+    values = {run: cost.total(epochs.epochs) for run, cost in costs.items()}
     return Score(score_interval(statistics, scoring.level), values, statistics)
 
 

@@ -65,7 +65,7 @@ def describe(frames: Frames, context: Context) -> Plot | Missing:
         if (found := values_of_runs(frames, counter))
     }
     if not values:
-        return Missing(why(frames, COUNTERS))
+        return Missing(shortest_reason(frames, COUNTERS))
     of_first = next(iter(values.values()))
     order = {name: of_first.get(name, math.inf) for name in entries}
     chosen = choose_rows(order, lambda name: str(entries[name]["framework"]), MAX_ENTRIES)
@@ -129,7 +129,9 @@ def values_of_runs(frames: Frames, counter: CounterPanel) -> dict[str, list[floa
 def _note(frames: Frames, drawn: list[CounterPanel], shared: str) -> str:
     missing = [counter for counter in COUNTERS if counter not in drawn]
     names = ", ".join(dict.fromkeys(counter.name for counter in missing))
-    notes = [f"Not drawn (unknown): {names} ({why(frames, missing)})."] if missing else []
+    notes = (
+        [f"Not drawn (unknown): {names} ({shortest_reason(frames, missing)})."] if missing else []
+    )
     if shared:
         notes.append(
             shared.replace("lowest to highest value, with a mark at the median", "the median")
@@ -137,7 +139,7 @@ def _note(frames: Frames, drawn: list[CounterPanel], shared: str) -> str:
     return " ".join(notes)
 
 
-def why(frames: Frames, counters: Sequence[CounterPanel]) -> str:
+def shortest_reason(frames: Frames, counters: Sequence[CounterPanel]) -> str:
     """The shortest reason for which counters are unknown."""
     chosen = frames.select("figures", "figure", (counter.figure for counter in counters))
     reasons = [str(reason) for reason in chosen["reason"] if is_known(reason)]
@@ -160,7 +162,7 @@ def for_paper(frames: Frames, *figures: str) -> PaperFigure | Missing:
             notes += more
             ids += found
     if not panels:
-        return Missing(f"no run has this counter: {why(frames, drawn)}")
+        return Missing(f"no run has this counter: {shortest_reason(frames, drawn)}")
     about = (
         "Counters of all threads and processes from run_start to run_stop, evaluations included;"
         " counts are per finished epoch."

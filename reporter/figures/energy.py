@@ -121,7 +121,7 @@ def _place(kind: str) -> int:
     )
 
 
-def by(frames: Frames, varies: str) -> PaperFigure | Missing:
+def energy_by(frames: Frames, varies: str) -> PaperFigure | Missing:
     """Energy per epoch, J, by a property of WITH_ENERGY; a panel per kind of instrument."""
     found, (least, name) = entry_estimates(frames, ENERGY), WITH_ENERGY[varies]
     if not found:

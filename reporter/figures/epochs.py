@@ -240,7 +240,7 @@ def _first_and_later(
     return Plot((panel,), (*headings, *(("ratio",) * of.has_ratio)), tuple(table), note)
 
 
-def by(frames: Frames, varies: str) -> PaperFigure | Missing:
+def parts_by(frames: Frames, varies: str) -> PaperFigure | Missing:
     """Parts of an epoch after the first, s, by a property of NEEDED."""
     needed = f"with runs of two or more epochs differ only in {NEEDED[varies]}"
     return _stacked(frames, varies, is_later_epoch, needed)

@@ -72,14 +72,14 @@ def write_axis(
         if line
     ]
     for index, line in enumerate(lines):
-        x = _within((left + right) / 2, look.measure(line), look.width)
+        x = _centre_inside((left + right) / 2, look.measure(line), look.width)
         canvas.text(x, bottom + TITLE_DOWN + index * LINE, line, "axis", "middle")
     return bottom + AXIS_HEIGHT + LINE * (len(lines) - 1)
 
 
 def spaced(ticks: Iterable[tuple[float, str]], look: DrawingLook) -> list[tuple[float, str]]:
     """Numbers of a horizontal axis, (x, text), within the drawing's edges, as many as have room."""
-    inside = [(_within(x, look.measure(text), look.width), text) for x, text in ticks]
+    inside = [(_centre_inside(x, look.measure(text), look.width), text) for x, text in ticks]
     return thin_ticks(inside, lambda text: look.measure(text) + TICK_GAP)
 
 
@@ -94,6 +94,6 @@ def thin_ticks(ticks: list[tuple[float, str]], room: Measure) -> list[tuple[floa
     return ticks
 
 
-def _within(x: float, width: float, limit: float) -> float:
+def _centre_inside(x: float, width: float, limit: float) -> float:
     """The centre of a text, moved so that no edge cuts it."""
     return max(min(x, limit - width / 2), width / 2)

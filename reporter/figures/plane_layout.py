@@ -58,7 +58,7 @@ def lay_plane(canvas: Canvas, panel: Plane, look: DrawingLook, cell: PanelCell) 
         else:
             canvas.text(cell.left + MARGIN, plot.top - TITLE_UP, text, "axis")
     plot.draw(labels)
-    ticks = [(plot.at(tick)[0], text) for tick, text in panel.x.labels]
+    ticks = [(plot.point(tick)[0], text) for tick, text in panel.x.labels]
     return write_axis(canvas, look, ticks, panel.x_axis, (left, right, plot.bottom))
 
 
@@ -74,7 +74,7 @@ class _Plot:
     top: float
     bottom: float
 
-    def at(self, x: float, y: float = 0.0) -> Point:
+    def point(self, x: float, y: float = 0.0) -> Point:
         """The coordinates of a point; also beyond the ends of the axes."""
         across, up = self.panel.x.share(x), self.panel.y.share(y)
         return (
@@ -110,14 +110,14 @@ class _Plot:
         for line in self.panel.lines:
             self._line(line)
         for style, points in self.panel.crowds:
-            self.canvas.dots(starmap(self.at, points), f"{style} dots faint")
+            self.canvas.dots(starmap(self.point, points), f"{style} dots faint")
         for dot in self.panel.dots:
             self._dot(dot)
         self._label_dots()
         self._label_lines(labels)
 
     def _span(self, span: Span) -> None:
-        left, right = self.at(span.start)[0], self.at(span.stop)[0]
+        left, right = self.point(span.start)[0], self.point(span.stop)[0]
         if right - left > 1:
             self.canvas.rect(left, self.top, right, self.bottom, "span", span.tip)
         if right - left > self.look.measure(span.label) + NEAR:
@@ -125,9 +125,9 @@ class _Plot:
             self.canvas.text(middle, y, span.label, "tick", "middle")
 
     def _grid(self) -> None:
-        for x, _ in map(self.at, self.panel.x.ticks):
+        for x, _ in map(self.point, self.panel.x.ticks):
             self.canvas.line(x, self.top, x, self.bottom, "grid")
-        numbers = [(self.at(0.0, tick)[1], text) for tick, text in self.panel.y.labels]
+        numbers = [(self.point(0.0, tick)[1], text) for tick, text in self.panel.y.labels]
         for y, _ in numbers:
             self.canvas.line(self.left, y, self.right, y, "grid")
         for y, text in thin_ticks(numbers, lambda _: LINE):
@@ -140,13 +140,13 @@ class _Plot:
         stroke, fill = line.style.partition(" ")[0], f"c{line.style[1]}"
         ends = [(x, *one.ends) for x, one in line.points if one.low is not None]
         if line.is_band:
-            upper = self.clamped([self.at(x, high) for x, _, high in ends])
-            lower = self.clamped([self.at(x, low) for x, low, _ in ends])
+            upper = self.clamped([self.point(x, high) for x, _, high in ends])
+            lower = self.clamped([self.point(x, low) for x, low, _ in ends])
             self.canvas.path([*upper, *reversed(lower)], f"{fill} area", closed=True)
         else:
             for x, low, high in ends:
                 self._error((x, low), (x, high), stroke)
-        path = [self.at(x, one.value) for x, one in line.points]
+        path = [self.point(x, one.value) for x, one in line.points]
         inside = [
             (x, y)
             for x, y in self._with_crossings(path)
@@ -161,7 +161,7 @@ class _Plot:
             self.canvas.dot(*path[0], fill, radius=2)
 
     def _error(self, low: Point, high: Point, stroke: str) -> None:
-        first, *_, last = self.clamped([self.at(*low), self.at(*high)])
+        first, *_, last = self.clamped([self.point(*low), self.point(*high)])
         self.canvas.line(*first, *last, f"{stroke} error")
 
     def _dot(self, dot: Dot) -> None:
@@ -170,7 +170,7 @@ class _Plot:
             self._error((left, dot.y.value), (right, dot.y.value), stroke)
         if dot.y.low is not None:
             self._error((dot.x.value, low), (dot.x.value, high), stroke)
-        x, y = self.at(dot.x.value, dot.y.value)
+        x, y = self.point(dot.x.value, dot.y.value)
         data = (
             {**dict(dot.data), "across": coordinate_text(x), "down": coordinate_text(y)}
             if dot.data
@@ -182,15 +182,15 @@ class _Plot:
     def _label_dots(self) -> None:
         """Writes labels beside their dots, or with lines to them; a label without a place is left
         out."""
-        points = [self.at(dot.x.value, dot.y.value) for dot in self.panel.dots]
+        points = [self.point(dot.x.value, dot.y.value) for dot in self.panel.dots]
         labels = [shorten_text(dot.label, self.look.measure, MAX_DOT) for dot in self.panel.dots]
-        every = [*points, *(self.at(*one) for _, crowd in self.panel.crowds for one in crowd)]
+        every = [*points, *(self.point(*one) for _, crowd in self.panel.crowds for one in crowd)]
         taken = [(x - NEAR, y - NEAR, x + NEAR, y + NEAR) for x, y in every]
         for dot in self.panel.dots:
             left, right = dot.x.ends
-            taken.append(line_box(self.at(left, dot.y.value), self.at(right, dot.y.value)))
+            taken.append(line_box(self.point(left, dot.y.value), self.point(right, dot.y.value)))
         for line in (line for line in self.panel.lines if "front" in line.style):
-            path = self.clamped([self.at(x, one.value) for x, one in line.points])
+            path = self.clamped([self.point(x, one.value) for x, one in line.points])
             taken += starmap(line_box, pairwise(path))
         labelled = [pair for pair in zip(points, labels, strict=True) if pair[1]]
         places = place_labels(
@@ -209,7 +209,7 @@ class _Plot:
         """Writes labels to the right of the plot near the ends of their lines, one below the other,
         with leaders."""
         labelled = [pair for pair in zip(self.panel.lines, labels, strict=True) if pair[0].label]
-        ends = [self.at(line.points[-1][0], line.points[-1][1].value) for line, _ in labelled]
+        ends = [self.point(line.points[-1][0], line.points[-1][1].value) for line, _ in labelled]
         heights = [LINE * len(lines) + 1 for _, lines in labelled]
         # up, since labels may go below the plot, and not above it
         low, high = -self.bottom - 2 * LINE, LINE / 2 - self.top

@@ -50,7 +50,7 @@ def lay_rows(canvas: Canvas, panel: Rows, look: DrawingLook, cell: PanelCell) ->
         plot.write_texts(row, text, y, len(label))
     if not panel.has_axis:
         return bottom
-    ticks = [(plot.at(tick), text) for tick, text in panel.scale.labels]
+    ticks = [(plot.coordinate(tick), text) for tick, text in panel.scale.labels]
     return write_axis(canvas, look, ticks, panel.axis, (left, right, bottom))
 
 
@@ -109,21 +109,21 @@ class _Plot:
     right: float
     half: float
 
-    def at(self, value: float) -> float:
+    def coordinate(self, value: float) -> float:
         """The coordinate of a value; below the axis' lowest tick, its left edge."""
         return self.left + max(self.panel.scale.share(value), 0.0) * (self.right - self.left)
 
     def draw_axis(self, top: float, bottom: float, limit: float) -> None:
         """The grid, or the title above the rows, and the line from which bars begin."""
         if self.panel.has_axis:
-            for x in map(self.at, self.panel.scale.ticks):
+            for x in map(self.coordinate, self.panel.scale.ticks):
                 self.canvas.line(x, top - 4, x, bottom + 4, "grid")
         else:
             titles = wrap_text(self.panel.axis, self.look.measure, limit - self.left - LABEL_GAP)
             for index, title in enumerate(reversed(titles)):
                 self.canvas.text(self.left, top - TITLE_UP - LABEL_LINE * index, title, "axis")
         if self.look.is_paper or not self.panel.has_axis:
-            self.canvas.line(self.at(0.0), top, self.at(0.0), bottom, "edge")
+            self.canvas.line(self.coordinate(0.0), top, self.coordinate(0.0), bottom, "edge")
 
     def write_label(self, row: PlotRow, label: Sequence[str], y: float) -> None:
         """A row's label, linked to its evidence: beside its bar or, folded, above it."""
@@ -152,7 +152,7 @@ class _Plot:
         if len(texts) != len(ends):
             ends = [_reach(self.panel, row)] * len(texts)
         for text, end, centre in zip(texts, ends, self.centres(y, len(texts)), strict=True):
-            self.canvas.text(self.at(end) + TEXT_GAP, centre + BASE, text, "tick")
+            self.canvas.text(self.coordinate(end) + TEXT_GAP, centre + BASE, text, "tick")
 
     def centres(self, y: float, count: int) -> list[float]:
         """The centres of a row's bars or texts, which share its height."""
@@ -179,9 +179,9 @@ class _Plot:
             self._bands(row, marks, y)
 
     def _stack(self, row: PlotRow, marks: Sequence[Mark], y: float) -> None:
-        zero = x = self.at(0.0)
+        zero = x = self.coordinate(0.0)
         for one, style, tip in marks:
-            end = x + self.at(max(one.value, 0.0)) - zero
+            end = x + self.coordinate(max(one.value, 0.0)) - zero
             style += " faint" if row.is_group else ""
             self.canvas.rect(x, y - self.half, end, y + self.half, style, tip)
             x = end
@@ -190,21 +190,28 @@ class _Plot:
     def _bar(
         self, row: PlotRow, one: Estimate, style: str, tip: str, y: float, half: float
     ) -> None:
-        zero, end, is_log = self.at(0.0), self.at(one.value), self.panel.scale.logarithmic
+        zero, end, is_log = (
+            self.coordinate(0.0),
+            self.coordinate(one.value),
+            self.panel.scale.logarithmic,
+        )
         if is_log:
             self.canvas.line(zero, y, end, y, "grid")
             self.canvas.dot(end, y, style, tip)
         else:
             self.canvas.rect(min(zero, end), y - half, max(zero, end), y + half, style, tip)
         if row.shaded is not None:
-            part, tip = self.at(row.shaded), f"baseload: {quantity(row.shaded, self.panel.unit)[0]}"
+            part, tip = (
+                self.coordinate(row.shaded),
+                f"baseload: {quantity(row.shaded, self.panel.unit)[0]}",
+            )
             left, right = (part - 1, part + 1) if is_log else (zero, part)
             self.canvas.rect(left, y - half, right, y + half, "idle", tip)
         self._error(one, y)
 
     def _error(self, one: Estimate, y: float) -> None:
         if one.low is not None and one.high is not None:
-            self.canvas.line(self.at(one.low), y, self.at(one.high), y, "error")
+            self.canvas.line(self.coordinate(one.low), y, self.coordinate(one.high), y, "error")
 
     def _bands(self, row: PlotRow, marks: Sequence[Mark], y: float) -> None:
         """From the low to the high end of each value, with a line or a dot at the value; dots of
@@ -212,16 +219,16 @@ class _Plot:
         is_dots = self.panel.marks is Marks.DOTS and not row.is_group
         share, centres = 0.4 if is_dots else 0.7, self.centres(y, len(marks))
         if is_dots and len(marks) > 1:
-            centres, ends = [y] * len(marks), [self.at(one.value) for one, _, _ in marks]
+            centres, ends = [y] * len(marks), [self.coordinate(one.value) for one, _, _ in marks]
             self.canvas.line(min(ends), y, max(ends), y, "join")
         for (one, style, tip), centre in zip(marks, centres, strict=True):
-            at, half, stroke = self.at(one.value), self.half / len(marks), f"l{style[1]}"
+            at, half, stroke = self.coordinate(one.value), self.half / len(marks), f"l{style[1]}"
             if one.low is not None:
-                low, high = map(self.at, one.ends)
+                low, high = map(self.coordinate, one.ends)
                 down, up = centre + share * half, centre - share * half
                 told = "" if is_dots else tip
                 self.canvas.rect(low, up, max(high, low + 1), down, f"{style} faint", told)
-            for x in map(self.at, row.singles):
+            for x in map(self.coordinate, row.singles):
                 self.canvas.line(x, centre - share * half, x, centre + share * half, stroke)
             if is_dots:
                 self.canvas.dot(at, centre, style, tip)

@@ -126,13 +126,13 @@ def _comparables(board: Leaderboard) -> dict[str, dict[str, Comparable]]:
     for column in COMPARED:
         found = comparables(board.frames, entries, column.figure)
         made[column.figure] = {
-            name: _by(one, board, name, instruments[name]) if column.is_energy else one
+            name: _with_instrument(one, board, name, instruments[name]) if column.is_energy else one
             for name, one in found.items()
         }
     return made
 
 
-def _by(
+def _with_instrument(
     one: Comparable, board: Leaderboard, name: str, instrument: tuple[str, str] | None
 ) -> Comparable:
     """An energy or power with its instrument, whose error further runs do not average out; unknown

@@ -84,7 +84,7 @@ def _of_score(board: Leaderboard, name: str) -> dict[str, Any]:
         if name == SCORE_J
         else {}
     )
-    listed = [_entry(row, name, found, rank) for row in rows if row.scores.of(name) is not None]
+    listed = [_entry(row, name, found, rank) for row in rows if row.scores.score(name) is not None]
     pairs = list(itertools.combinations([each["entry_id"] for each in listed], 2))
     return {
         "entries": listed,
@@ -97,7 +97,7 @@ def _of_score(board: Leaderboard, name: str) -> dict[str, Any]:
 def _entry(
     row: LeaderboardRow, name: str, found: Mapping[str, Comparable], energy_ranks: Row
 ) -> dict[str, Any]:
-    score = row.scores.of(name)
+    score = row.scores.score(name)
     assert score is not None and row.scores.epochs is not None
     entry = row.entry_id
     rank = energy_ranks.get(entry) if name == SCORE_J else row.rank
@@ -139,7 +139,7 @@ def _pair(one: str, other: str, found: Mapping[str, Comparable]) -> dict[str, An
 
 
 def _setting(best: BestSetting) -> dict[str, Any]:
-    score = best.row.scores.of(best.score)
+    score = best.row.scores.score(best.score)
     assert score is not None
     settings = {
         name: best.row.entry[name]

@@ -90,7 +90,7 @@ def with_figures(evidence: EntryEvidence, frames: Frames) -> EntryEvidence:
 
 def _scores_of_run(scores: EntryScores, run_id: str) -> dict[str, float]:
     """The run's values of the entry's scores, at the epochs of the entry."""
-    found = {name: scores.of(name) for name in OF_ENTRIES}
+    found = {name: scores.score(name) for name in OF_ENTRIES}
     return {
         name: score.by_run[run_id]
         for name, score in found.items()

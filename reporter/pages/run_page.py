@@ -162,7 +162,7 @@ def _page(
         files=[(file.name, file.stat().st_size) for file in files],
         digits=significant,
         with_digits=with_digits,
-        how=_how,
+        how=_method_words,
         name_of=name_of_figure,
         as_text=_as_text,
         is_number=is_number,
@@ -242,7 +242,7 @@ def copied_files(bundle: Bundle) -> list[str]:
     ]
 
 
-def _how(figure: Row) -> str:
+def _method_words(figure: Row) -> str:
     """How a known figure was obtained, its interval, and how densely its readings lie."""
     interval = (
         f"95 % interval {number_in_full(figure['low'], 4)} to {number_in_full(figure['high'], 4)}"

@@ -64,7 +64,7 @@ PRESETS = (
         "Stall, compute and overhead by number of loading workers",
         "runs of two epochs with two different numbers of workers, all else equal",
         _WORKERS,
-        "epochs:by:workers",
+        "epochs:parts_by:workers",
     ),
     Preset(
         "jetson-2b",
@@ -82,7 +82,7 @@ PRESETS = (
         "Energy per epoch by number of loading workers",
         f"two epochs {_METER}",
         _WORKERS,
-        "energy:by:workers",
+        "energy:energy_by:workers",
     ),
     Preset(
         "jetson-3a",
@@ -100,7 +100,7 @@ PRESETS = (
         "Stall, compute and overhead of later epochs by storage medium",
         "runs of two epochs with two storage media, all else equal",
         _STORAGE,
-        "epochs:by:storage_medium",
+        "epochs:parts_by:storage_medium",
     ),
     Preset(
         "jetson-3c",
@@ -109,7 +109,7 @@ PRESETS = (
         "Energy per epoch by storage medium",
         f"runs of two epochs with two storage media, all else equal, {_METER}",
         _STORAGE,
-        "energy:by:storage_medium",
+        "energy:energy_by:storage_medium",
     ),
     Preset(
         "jetson-4a",
@@ -217,7 +217,7 @@ PRESETS = (
         "Stall, compute and overhead by power mode",
         "runs of two epochs with two power modes, all else equal",
         _MODES,
-        "epochs:by:power_mode",
+        "epochs:parts_by:power_mode",
     ),
     Preset(
         "jetson-9b",

@@ -157,7 +157,7 @@ class Channels:
         """The channel of this name; an empty one if it was not read."""
         return self._by_name.get((source, name)) or Channel(source, name, "", 0, 0, 0, _nothing)
 
-    def of(self, source: str) -> tuple[Channel, ...]:
+    def of_source(self, source: str) -> tuple[Channel, ...]:
         """Every channel of a source."""
         return self._by_source.get(source, ())
 
@@ -188,7 +188,7 @@ class Channels:
 
         return Channels(tuple(map(converted, self.channels)), convert(self.head_ns))
 
-    def kept(self, names: Iterable[tuple[str, str]]) -> "Channels":
+    def with_cached(self, names: Iterable[tuple[str, str]]) -> "Channels":
         """The same readings; those of the channels of these sources and names stay in memory as
         long as the result does."""
         wanted = set(names)

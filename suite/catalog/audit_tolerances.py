@@ -42,14 +42,14 @@ class AuditTolerances:
     window_steps: int = 200
     replays: int = 5
 
-    def of(self, one: str, other: str, steps: int) -> tuple[float | None, ...]:
+    def per_step(self, one: str, other: str, steps: int) -> tuple[float | None, ...]:
         """The tolerance of each of the first ``steps`` steps; None where nothing is known.
 
         The losses of OUTSIDE are as far from ``other``'s as any framework's that were measured.
         """
         if one == OUTSIDE:
             names = {name for entry in self.pairs for name in entry.frameworks}
-            rows = [self.of(name, other, steps) for name in sorted(names)]
+            rows = [self.per_step(name, other, steps) for name in sorted(names)]
             return tuple(
                 max((row[step] or 0.0 for row in rows), default=0.0) or None
                 for step in range(steps)

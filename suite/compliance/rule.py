@@ -160,7 +160,7 @@ class BundleContext:
         for node in self.nodes_recorded():
             for name, record in node.meter_records.items():
                 if name != "recorder":
-                    yield node, name, record, node.channels.of(name)
+                    yield node, name, record, node.channels.of_source(name)
 
     @cached_property
     def derived(self) -> "Summary":

@@ -23,7 +23,7 @@ class SignedReview:
     problem: str | None = None
 
     @cached_property
-    def by(self) -> str | None:
+    def reviewer(self) -> str | None:
         """The organization that made it; None unless its own known key signed it."""
         if self.record is None or self.maker.state is not SignatureState.KNOWN:
             return None

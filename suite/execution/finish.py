@@ -155,7 +155,7 @@ def _counted_meters(bundle: Bundle) -> tuple[Mapping[str, Any], ...]:
     channels = bundle.channels()
     records = []
     for source in dict.fromkeys(channel.source for channel in channels):
-        of_source = channels.of(source)
+        of_source = channels.of_source(source)
         periods_s = [each.period_s for each in of_source if each.period_s is not None]
         period_s = min(periods_s, default=0.0)
         records.append(

@@ -59,7 +59,7 @@ def least_bytes(blocks: Chain, solve: Solver | None = None) -> int:
     """The least memory of activations and gradients with which some schedule runs, found to 1 MB;
     some schedule of ``solve``, if that is given."""
     solve = solve or partial(fastest_schedule, slots=SLOTS // 2)
-    low, high = 0, simulate_schedule(schedulers.none(len(blocks)), blocks).peak_bytes
+    low, high = 0, simulate_schedule(schedulers.keep_all(len(blocks)), blocks).peak_bytes
     while high - low > 1_000_000:
         middle = (low + high) // 2
         low, high = (low, middle) if solve(blocks, middle) else (middle, high)
@@ -69,7 +69,7 @@ def least_bytes(blocks: Chain, solve: Solver | None = None) -> int:
 def schedules_without_sizes(count: int) -> list[Schedule]:
     """Every schedule that needs no sizes: none, equal segments, Revolve."""
     return [
-        schedulers.none(count),
+        schedulers.keep_all(count),
         *(schedulers.segments(count, parts) for parts in range(2, count + 1)),
         *(schedulers.revolve(count, slots) for slots in range(1, count)),
     ]

@@ -11,7 +11,7 @@ from suite.memory.network import Network
 from suite.memory.optimal import SLOTS, PlannedSchedule, fastest_schedule, least_bytes
 from suite.memory.resident import Resident
 from suite.memory.schedule import simulate_schedule
-from suite.memory.schedulers import none
+from suite.memory.schedulers import keep_all
 from suite.memory.sizes import write_size
 from suite.memory.spilling import spilled_schedule
 
@@ -151,7 +151,7 @@ def plan_memory(
 
 
 def _ordinary(blocks: Chain) -> int:
-    return simulate_schedule(none(len(blocks)), blocks).peak_bytes
+    return simulate_schedule(keep_all(len(blocks)), blocks).peak_bytes
 
 
 def _fits_image(network: Network, image: int, batch: int, free: int) -> bool:

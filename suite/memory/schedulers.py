@@ -6,7 +6,7 @@ from math import comb
 from suite.memory.schedule import Action, Schedule, ScheduleStep
 
 
-def none(count: int) -> Schedule:
+def keep_all(count: int) -> Schedule:
     """Keep everything of ``count`` blocks: ordinary training."""
     return Schedule("none", (*_keep_steps(0, count), *_backwards(0, count)))
 
@@ -32,10 +32,10 @@ def revolve(count: int, slots: int) -> Schedule:
     blocks with ``slots`` checkpoints.
 
     The input is one of them. With a slot per block nothing would be recomputed, which is
-    :func:`none`.
+    :func:`keep_all`.
     """
     if slots >= count:
-        return none(count)
+        return keep_all(count)
     return Schedule(f"Revolve, {slots} checkpoints", tuple(_revolve(0, count, slots)))
 
 

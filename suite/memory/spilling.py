@@ -4,7 +4,7 @@ budget of memory asks for."""
 from suite.memory.chain import Chain, gradients_after
 from suite.memory.optimal import PlannedSchedule
 from suite.memory.schedule import Action, Schedule, ScheduleStep, simulate_schedule, spill_bytes
-from suite.memory.schedulers import none
+from suite.memory.schedulers import keep_all
 
 CARD_BYTES_PER_S = 10_000_000
 """What an SD card of speed class 10 or UHS class 1 writes at least (SD Association, speed class
@@ -30,7 +30,9 @@ def spilled_schedule(blocks: Chain, budget_bytes: int) -> PlannedSchedule | None
     blocks 0 to n that may stay are found block by block: bit ``m`` of a set is a total of ``m``
     slots of memory, rounded up, and a block cuts off the totals that leave too little for itself.
     """
-    ordinary = PlannedSchedule(none(len(blocks)), simulate_schedule(none(len(blocks)), blocks))
+    ordinary = PlannedSchedule(
+        keep_all(len(blocks)), simulate_schedule(keep_all(len(blocks)), blocks)
+    )
     if ordinary.cost.peak_bytes <= budget_bytes:
         return ordinary
     slot = max(1.0, budget_bytes / SLOTS)

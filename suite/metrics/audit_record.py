@@ -224,7 +224,7 @@ def _contradictions(
         ("tolerances", record.replayer.framework),
         ("tolerances_float64", FLOAT64),
     ):
-        expected = tolerances.of(tolerances_name(record.bundle.framework), partner, steps)
+        expected = tolerances.per_step(tolerances_name(record.bundle.framework), partner, steps)
         for step, (right, observed) in enumerate(
             zip(expected, getattr(losses, name), strict=True), start=1
         ):

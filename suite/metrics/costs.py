@@ -17,7 +17,7 @@ class TrainingCost:
     later_epoch: float
     evaluation: float
 
-    def at(self, epochs: float) -> float:
+    def total(self, epochs: float) -> float:
         """The cost of a training of that many epochs, each with an evaluation; at a run's own
         epochs it is the run's cost."""
         return self.first_epoch + (epochs - 1) * self.later_epoch + epochs * self.evaluation
@@ -31,10 +31,10 @@ def measured_score(
 ) -> RunStatistics:
     """The statistics of an entry's score from the costs of its runs, all positive at these
     epochs, or of its ``sessions``."""
-    score = run_statistics([cost.at(epochs.epochs) for cost in costs], fixed_variance, sessions)
+    score = run_statistics([cost.total(epochs.epochs) for cost in costs], fixed_variance, sessions)
     if not epochs.is_own:
         return score
-    at_reference = run_statistics([cost.at(epochs.reference) for cost in costs], 0.0, sessions)
+    at_reference = run_statistics([cost.total(epochs.reference) for cost in costs], 0.0, sessions)
     excess = score.log_mean - at_reference.log_mean
     return replace(
         score,

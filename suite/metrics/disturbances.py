@@ -118,7 +118,7 @@ def find_clock_steps(channels: Channels, start_ns: int, stop_ns: int) -> tuple[C
     """All steps of the wall clock against the monotonic clock of more than 50 ms between two
     readings."""
     found = []
-    for channel in channels.of("wall-clock"):
+    for channel in channels.of_source("wall-clock"):
         inside = channel.in_time.during((start_ns, stop_ns))
         steps_s = np.diff(inside.values)
         found += [
@@ -134,7 +134,7 @@ def find_setting_changes(
     """All changes of a setting between two readings, the second of them in the window; sorted by
     time. Empty where the meter read nothing."""
     found = []
-    for channel in channels.of(POWER_MODE):
+    for channel in channels.of_source(POWER_MODE):
         if channel.name == CHANGED:
             continue
         t_ns, values = channel.in_time.t_ns, channel.in_time.values
@@ -150,7 +150,7 @@ def find_setting_changes(
 def find_link_losses(channels: Channels, start_ns: int, stop_ns: int) -> tuple[LinkLoss, ...]:
     """All stretches of the window in which a link lost something, sorted by time."""
     found = []
-    for channel in channels.of(LINKS):
+    for channel in channels.of_source(LINKS):
         place, _, noun = channel.name.rpartition(".")
         counted = channel.in_time.during((start_ns, stop_ns))
         if noun == CARRIER:
@@ -209,9 +209,13 @@ def _events(channel: Channel, stop_ns: int) -> Iterator[ThrottlingEvent]:
 
 def _throttling_channels(channels: Channels) -> tuple[Channel, ...]:
     of_gpu = (
-        channel for channel in channels.of("nvml") if channel.name.endswith(".throttle_reasons")
+        channel
+        for channel in channels.of_source("nvml")
+        if channel.name.endswith(".throttle_reasons")
     )
     of_processor = (
-        channel for channel in channels.of("throttling") if is_throttling_channel(channel.name)
+        channel
+        for channel in channels.of_source("throttling")
+        if is_throttling_channel(channel.name)
     )
     return (*of_processor, *of_gpu)

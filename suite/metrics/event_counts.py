@@ -148,7 +148,7 @@ def count_phases(
 ) -> dict[str, PhaseCounts]:
     """Counts of each named window. With ``at_edges`` a short one counts if there are readings at
     both of its edges."""
-    found = {channel.name: channel for channel in channels.of(SOURCE)}
+    found = {channel.name: channel for channel in channels.of_source(SOURCE)}
     units = tuple(sorted({unit for name in found if (unit := _unit(name))}))
     counts = {
         event: _count_event(found, event, units, windows, at_edges) for event in EVENTS

@@ -51,7 +51,7 @@ def expected_epochs(
             return _expectation(((point, 1.0),))
     pairs = [
         (low, high)
-        for low, high in _around(points, batch_size, local_batch_size)
+        for low, high in _enclosing_pairs(points, batch_size, local_batch_size)
         if fits(_rate_between(low, high, batch_size))
     ]
     if not pairs:
@@ -61,7 +61,7 @@ def expected_epochs(
     return _expectation(((low, 1 - share), (high, share)))
 
 
-def _around(
+def _enclosing_pairs(
     points: Sequence[ReferencePoint], batch_size: int, local_batch_size: int | None
 ) -> Iterator[tuple[ReferencePoint, ReferencePoint]]:
     """Pairs of points with a smaller and a larger batch size whose ranks are as many as the

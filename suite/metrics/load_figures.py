@@ -51,7 +51,7 @@ def load_figures(channels: Channels, window: Window | None) -> dict[str, Figure]
 
 def cores_of(channels: Channels) -> int:
     """Cores of the machine: those that were read."""
-    return sum(channel.name.startswith("utilisation.core") for channel in channels.of("cpu"))
+    return sum(channel.name.startswith("utilisation.core") for channel in channels.of_source("cpu"))
 
 
 def _cpu_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:

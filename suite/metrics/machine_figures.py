@@ -112,7 +112,7 @@ def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figu
         )
     figures["peak_memory_bytes"] = _peak_memory(channels, window)
     source, pattern = OF_GPU
-    if any(fnmatch.fnmatchcase(channel.name, pattern) for channel in channels.of(source)):
+    if any(fnmatch.fnmatchcase(channel.name, pattern) for channel in channels.of_source(source)):
         figures["gpu_memory_max_bytes"] = replace(
             _gauge_figure(channels, window, Gauge("B", "max", (OF_GPU,))), method=GPU_METHOD
         )
@@ -174,12 +174,12 @@ def recorded_disturbances(
             for step in find_clock_steps(channels, *window)
         ],
     }
-    if channels.of(POWER_MODE):
+    if channels.of_source(POWER_MODE):
         found["settings"] = [
             {"at_s": (change.t_ns - window[0]) / 1e9, **change.values}
             for change in find_setting_changes(channels, *window)
         ]
-    if is_one_of_several and channels.of(LINKS):
+    if is_one_of_several and channels.of_source(LINKS):
         found["links"] = [
             {"start_s": (loss.t_ns - window[0]) / 1e9, **loss.extent}
             for loss in find_link_losses(channels, *window)
@@ -220,7 +220,9 @@ def _during(channels: Iterable[Channel], window: Window | None) -> Iterator[Chan
 def _gauge_figure(channels: Channels, window: Window | None, gauge: Gauge) -> Figure:
     for source, pattern in gauge.channels:
         named = (
-            channel for channel in channels.of(source) if fnmatch.fnmatchcase(channel.name, pattern)
+            channel
+            for channel in channels.of_source(source)
+            if fnmatch.fnmatchcase(channel.name, pattern)
         )
         chosen = list(_during(named, window))
         if chosen:
@@ -285,7 +287,7 @@ def _disturbance_figures(channels: Channels, window: Window | None) -> dict[str,
         events = find_throttling(channels, *window)
         throttled = Figure(sum(event.count for event in events), "events", READINGS, len(events))
     steps = unknown_figure("events", READINGS, "the wall clock was not recorded during the run")
-    if channels.of("wall-clock"):
+    if channels.of_source("wall-clock"):
         found = find_clock_steps(channels, *window)
         steps = Figure(len(found), "events", READINGS, len(found))
     return {"throttled_events": throttled, "clock_steps": steps}

@@ -38,7 +38,9 @@ class NodeReadings:
     def with_totals_kept(self, *others: tuple[str, str]) -> "NodeReadings":
         """The same readings; those of the totals' channels, and of ``others`` by source and name,
         stay in memory."""
-        return replace(self, channels=self.channels.kept((*others, *channel_names(self.totals))))
+        return replace(
+            self, channels=self.channels.with_cached((*others, *channel_names(self.totals)))
+        )
 
 
 def node_readings(bundle: Bundle, log: Log, rules: Sequence[PowerRule]) -> tuple[NodeReadings, ...]:

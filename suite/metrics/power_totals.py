@@ -212,13 +212,13 @@ def _without_contained(one: MeasuredTotal, channels: Channels, window: Window) -
     patterns = [
         pattern
         for pattern in rule.contains
-        if fnmatch.filter([each.name for each in channels.of(source)], pattern)
+        if fnmatch.filter([each.name for each in channels.of_source(source)], pattern)
     ]
     if one.energy.energy_j is None or not patterns:
         return one
     (behind,) = totals_of_channels(
         [replace(rule, sources=(source,), channels=tuple(patterns))],
-        ((each.source, each.name) for each in channels.of(source)),
+        ((each.source, each.name) for each in channels.of_source(source)),
     )
     rails = MeasuredTotal(behind, energy_of(channels, behind, *window))
     return (

@@ -132,7 +132,7 @@ def project_times(
     """The projection from the times of three epochs or more."""
     first_s, later_s = times.epochs_s[0], times.epochs_s[1:]
     mean_s, epochs, evaluation_s = statistics.fmean(later_s), expected.epochs, times.evaluation_s
-    time_s = TrainingCost(first_s, mean_s, evaluation_s).at(epochs)
+    time_s = TrainingCost(first_s, mean_s, evaluation_s).total(epochs)
     # of the mean that was measured, and of a training's own epochs, the first ones of both included
     scatter_s = statistics.stdev(later_s) * math.sqrt((epochs - 1) ** 2 / len(later_s) + epochs + 1)
     error_s = epochs * (mean_s + evaluation_s) * expected.log_sd / math.sqrt(len(expected.runs))

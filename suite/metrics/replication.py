@@ -99,7 +99,7 @@ def _agrees(original: MeasuredRun, fresh: MeasuredRun) -> bool:
     if (original.losses_sha256, original.steps) == (fresh.losses_sha256, fresh.steps):
         return True
     count = min(len(original.losses), len(fresh.losses))
-    tolerances = load_audit_tolerances(original.workload).of(
+    tolerances = load_audit_tolerances(original.workload).per_step(
         original.framework, original.framework, count
     )
     losses = ReplayedLosses(

@@ -156,7 +156,7 @@ class _Compute:
     fitted: LinearFit
     is_one_size: bool
 
-    def at(self, samples_per_rank: float, confidence: float) -> FittedValue:
+    def time_s(self, samples_per_rank: float, confidence: float) -> FittedValue:
         return self.fitted.interval(_compute_row(samples_per_rank, self.is_one_size), confidence)
 
 
@@ -203,7 +203,10 @@ class _Fitted:
         """Sum of the compute and the exchange interval; its error probability is at most twice that
         of each (Bonferroni)."""
         samples = self.single_rank_samples / (ranks if self.scaling is Scaling.STRONG else 1)
-        compute, exchange = self.compute.at(samples, confidence), self.exchange_s(ranks, confidence)
+        compute, exchange = (
+            self.compute.time_s(samples, confidence),
+            self.exchange_s(ranks, confidence),
+        )
         return FittedValue(
             compute.value + exchange.value, compute.low + exchange.low, compute.high + exchange.high
         )
@@ -217,7 +220,7 @@ class _Fitted:
         """The step time combines two intervals, the efficiency three; each is widened so that
         together they reach 95 % (Bonferroni)."""
         step, third = self.step_s(ranks, 1 - (1 - CONFIDENCE) / 2), 1 - (1 - CONFIDENCE) / 3
-        single = self.compute.at(self.single_rank_samples, third)
+        single = self.compute.time_s(self.single_rank_samples, third)
         several = self.step_s(ranks, third)
         shares = ranks if self.scaling is Scaling.STRONG else 1
         efficiency = FittedValue(

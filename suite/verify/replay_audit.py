@@ -224,7 +224,7 @@ class _Auditor:
         """What is compared: with the float64 replay where the plain one does not agree."""
         own = OUTSIDE if self._own is None else self._own.name
         tolerances, wide = (
-            self._tolerances.of(own, partner, len(recorded))
+            self._tolerances.per_step(own, partner, len(recorded))
             for partner in (self._other.name, FLOAT64)
         )
         if not self.has_referee and None not in tolerances:

@@ -167,7 +167,7 @@ class WitnessVerdict:
     files: TokenVerdict | None
 
     @property
-    def by(self) -> str | None:
+    def witness(self) -> str | None:
         """The one witness of the rulebook that saw beginning, end and files; None if there is none.
         Says nothing about times and files."""
         if self.receipt is None or self.stamp is None or self.files is None:

@@ -102,7 +102,7 @@ def climb(plan: Plan, meters: Sequence[Meter], report: Callable[[str], None]) ->
         raw = Path(folder) / READINGS_RAW
         channels = read_raw_channels(raw, ReadingsMemory()) if raw.exists() else no_channels()
         names = [(channel.source, channel.name) for channel in channels]
-        return Staircase(tuple(steps), channels.kept(names), records, was_interrupted)
+        return Staircase(tuple(steps), channels.with_cached(names), records, was_interrupted)
 
 
 @contextlib.contextmanager

@@ -101,7 +101,7 @@ class Aim:
         """Whether the machine's power must be known."""
         return self.power_w is not None or self.goal is Goal.ENERGY
 
-    def kept(self, trial: Trial) -> bool:
+    def is_met(self, trial: Trial) -> bool:
         """Whether a final trial is within the limits. A power that is unknown is not."""
         is_soon = (
             trial.windows_within >= SHARE_OF_WINDOWS
@@ -110,7 +110,7 @@ class Aim:
         )
         return is_soon and self._power_kept(trial, 1.0)
 
-    def nearly_kept(self, trial: Trial) -> bool:
+    def is_nearly_met(self, trial: Trial) -> bool:
         """Whether a longer trial may be within the limits."""
         return trial.p99_s <= SLACK * self.p99_s and self._power_kept(trial, SLACK)
 
@@ -203,7 +203,7 @@ def _in_order(left: Sequence[Candidate], trials: Sequence[Trial], aim: Aim) -> l
     """Candidates for the final trials: those that are left, then the others that may keep the
     limits, the best first."""
     others = sorted(
-        (trial for trial in trials if aim.nearly_kept(trial)), key=aim.worth, reverse=True
+        (trial for trial in trials if aim.is_nearly_met(trial)), key=aim.worth, reverse=True
     )
     return list(dict.fromkeys([*left, *(trial.candidate for trial in others)]))
 
@@ -242,7 +242,7 @@ def _measure_candidate(
 def _near_the_best(trials: Sequence[Trial], aim: Aim) -> list[Candidate]:
     """Those that may be the best, the best first; without any within the limits, those that exceed
     them least."""
-    within = [trial for trial in trials if aim.nearly_kept(trial)]
+    within = [trial for trial in trials if aim.is_nearly_met(trial)]
     if not within:
         return [trial.candidate for trial in sorted(trials, key=aim.excess)[:FINALISTS]]
     ordered = sorted(within, key=aim.worth, reverse=True)
@@ -258,7 +258,7 @@ def _best(finals: Sequence[Trial], aim: Aim) -> Candidate | None:
     disturbs one turn does not decide."""
     by_candidate = _by_candidate(finals)
     within = [
-        each for each, trials in by_candidate.items() if all(aim.kept(trial) for trial in trials)
+        each for each, trials in by_candidate.items() if all(aim.is_met(trial) for trial in trials)
     ]
     return max(
         within, key=lambda each: statistics.median(map(aim.worth, by_candidate[each])), default=None
@@ -273,7 +273,7 @@ def _by_candidate(trials: Sequence[Trial]) -> dict[Candidate, list[Trial]]:
 
 
 def _none_within(finals: Sequence[Trial], aim: Aim) -> str:
-    if aim.needs_power and any(Aim(aim.p99_s).kept(trial) for trial in finals):
+    if aim.needs_power and any(Aim(aim.p99_s).is_met(trial) for trial in finals):
         return _too_much_power(finals, aim.power_w)
     worst_s = {
         each: max(trial.p99_s for trial in trials) for each, trials in _by_candidate(finals).items()

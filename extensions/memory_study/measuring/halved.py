@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from suite.memory.chain import Block, Chain
 from suite.memory.schedule import simulate_schedule
-from suite.memory.schedulers import none
+from suite.memory.schedulers import keep_all
 
 
 def peak_in_bfloat16(blocks: Chain) -> int:
     """Highest memory where what is kept takes half the bytes; gradients are no longer those of
     float32."""
     return simulate_schedule(
-        none(len(blocks)), tuple(_halved(block) for block in blocks)
+        keep_all(len(blocks)), tuple(_halved(block) for block in blocks)
     ).peak_bytes
 
 

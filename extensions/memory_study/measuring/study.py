@@ -24,7 +24,7 @@ from suite.memory.optimal import PlannedSchedule, fastest_schedule, least_bytes
 from suite.memory.planning import Workplace, plan_memory
 from suite.memory.resident import Resident
 from suite.memory.schedule import Schedule, simulate_schedule
-from suite.memory.schedulers import none, revolve_advances
+from suite.memory.schedulers import keep_all, revolve_advances
 
 TITLE = "Memory of training by network depth, mini-batch size and picture size"
 OPTIMIZER = "sgd-momentum"
@@ -108,7 +108,10 @@ def _panel(
 def line(where: Workplace, blocks: Chain) -> Iterator[Point]:
     """The fastest schedule at budgets between the least one and ordinary training, everything
     included; smallest factor first."""
-    ordinary, least = simulate_schedule(none(len(blocks)), blocks).peak_bytes, least_bytes(blocks)
+    ordinary, least = (
+        simulate_schedule(keep_all(len(blocks)), blocks).peak_bytes,
+        least_bytes(blocks),
+    )
     seen = set()
     for number in range(BUDGETS):
         found = fastest_schedule(
@@ -171,7 +174,7 @@ def _measure_schedules(
 
 
 def _schedules(blocks: Chain) -> Iterator[tuple[Schedule, PlannedSchedule]]:
-    ordinary = simulate_schedule(none(len(blocks)), blocks).peak_bytes
+    ordinary = simulate_schedule(keep_all(len(blocks)), blocks).peak_bytes
     seen = set()
     for part in MEASURED_PARTS:
         found = fastest_schedule(blocks, round(ordinary * part))
@@ -209,6 +212,6 @@ def _largest_batch(where: Workplace, budget_bytes: int) -> int | None:
     sizes: Sequence[int] = [
         size
         for size in range(1, FITS_BATCH)
-        if simulate_schedule(none(len(single)), scale_chain(single, size)).peak_bytes <= free
+        if simulate_schedule(keep_all(len(single)), scale_chain(single, size)).peak_bytes <= free
     ]
     return max(sizes, default=None)

@@ -65,7 +65,7 @@ def open_teacher(options: Options) -> Teacher:
         )
     state = open_state(bundle, recorded, HandedIn(file, epoch, None))
     return Teacher(
-        _here(recorded, options),
+        _request_here(recorded, options),
         record.run_id,
         sha256(options.run / layout.MANIFEST),
         epoch,
@@ -73,7 +73,7 @@ def open_teacher(options: Options) -> Teacher:
     )
 
 
-def _here(recorded: contract.Request, options: Options) -> contract.Request:
+def _request_here(recorded: contract.Request, options: Options) -> contract.Request:
     """The request of the run as this machine can build its model and read its data: one rank, one
     process."""
     prepared = find_data_set(recorded.data.name)

@@ -31,7 +31,7 @@ def _follows(context: BundleContext) -> Violations:
     """Compare the files with those from before; read the kept trace again, fit its clock again, and
     compare with the record and the readings."""
     record = context.run.attached
-    if record is None and context.bundle.channels().of(SOURCE):
+    if record is None and context.bundle.channels().of_source(SOURCE):
         yield Violation(
             RUN,
             f"a record of the attached power trace whose readings are in {READINGS}",
@@ -175,7 +175,7 @@ def _same_readings(
     """Compare the attached readings with those that follow from the kept trace."""
     channel = context.bundle.channels().get(SOURCE, name)
     of_clock = {CLOCK_ERROR, MEAN} if is_mean else {CLOCK_ERROR}
-    read = {each.name for each in context.bundle.channels().of(SOURCE)}
+    read = {each.name for each in context.bundle.channels().of_source(SOURCE)}
     if len(channel) != len(t_ns) or read != {name, *of_clock}:
         yield Violation(
             READINGS,

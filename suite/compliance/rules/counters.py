@@ -126,7 +126,7 @@ def _as_set(context: BundleContext) -> Violations:
     refused."""
     for node in context.nodes:
         settings = node.meter_records.get("counters", {}).get("settings")
-        read = {channel.name for channel in node.channels.of("counters")}
+        read = {channel.name for channel in node.channels.of_source("counters")}
         if not isinstance(settings, Mapping) or not read or not settings:
             continue
         for name in sorted(
@@ -179,7 +179,7 @@ def _clock_follows(context: BundleContext) -> Violations:
     for node in list(context.nodes)[:1]:
         channels = [
             *core_clocks(node.channels),
-            *(channel for channel in node.channels.of("throttling") if channel.unit == "Hz"),
+            *(channel for channel in node.channels.of_source("throttling") if channel.unit == "Hz"),
         ]
         means = {
             epoch: _fastest_hz(channels, (int(steps.start_ns.min()), int(steps.start_ns.max())))

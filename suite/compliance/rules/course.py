@@ -213,7 +213,7 @@ def _ranks(context: BundleContext) -> Violations:
     logged = context.log.value("ranks")
     if logged != ranks:
         yield Violation("log.txt", f"ranks = {ranks}, as requested", value_text(logged))
-    yield from _measured(context) if context.request.parallel.shares == SPEED else ()
+    yield from _measured_speeds(context) if context.request.parallel.shares == SPEED else ()
     shares: dict[int, list[int]] = {}  # of every rank, by the samples of a mini-batch
     for rank, steps in context.steps.by_rank():
         sizes = _sizes(context, len(steps))
@@ -242,7 +242,7 @@ def _share_text(context: BundleContext, rank: int) -> str:
     )
 
 
-def _measured(context: BundleContext) -> Violations:
+def _measured_speeds(context: BundleContext) -> Violations:
     """Check that every rank logged the same measured speeds, and the samples that follow from
     them."""
     ranks, batch = context.request.parallel.ranks, context.request.global_batch_size

@@ -154,7 +154,7 @@ def _total(context: BundleContext) -> Violations:
     for node, window in context.nodes_in_run():
         means = [
             channel.during(window).mean
-            for channel in node.channels.of("cpu")
+            for channel in node.channels.of_source("cpu")
             if channel.name.startswith("utilisation.core")
         ]
         total = node.utilisation.during(window)

@@ -335,7 +335,9 @@ def _board(context: BundleContext) -> Violations:
 
 def _rails(context: BundleContext, device: Device) -> Violations:
     for node in context.nodes if device.power_rails else ():
-        rails = [channel.name for source in BOARD_SENSORS for channel in node.channels.of(source)]
+        rails = [
+            channel.name for source in BOARD_SENSORS for channel in node.channels.of_source(source)
+        ]
         if rails and not set(rails) & set(device.power_rails):
             yield Violation(
                 node.file,
@@ -379,7 +381,7 @@ def _scaled(context: BundleContext) -> Violations:
     """Check that the cores' clocks were read where there is a governor: the kernel keeps both in
     one folder."""
     for node in context.nodes:
-        governor, cores = node.system.get("cpu_governor"), node.channels.of("cpu")
+        governor, cores = node.system.get("cpu_governor"), node.channels.of_source("cpu")
         if (
             governor is not None
             and cores

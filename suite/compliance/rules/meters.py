@@ -72,7 +72,7 @@ def _jitter(context: BundleContext) -> Violations:
     """
     for node, name, record, _ in context.meters_recorded():
         stated_s = record.get("jitter_s")
-        gaps_s = [each.gaps_s for each in node.on_own_clock.of(name)]
+        gaps_s = [each.gaps_s for each in node.on_own_clock.of_source(name)]
         gaps_s = [each for each in gaps_s if len(each) > 1]
         if not is_number(stated_s) or not any(len(each) + 1 >= MIN_READINGS for each in gaps_s):
             continue
@@ -319,7 +319,7 @@ def _of_kernel(context: BundleContext) -> Violations:
 
 def _unread(node: "NodeContext", offered: Mapping[str, str]) -> Violations:
     for name, why in sorted(offered.items()):
-        if not node.channels.of(name):
+        if not node.channels.of_source(name):
             reason = node.meter_records.get(name, {}).get("reason") or "no reading"
             yield Violation(node.meters_file, f"readings of {name}, {why}", f"{reason}")
 

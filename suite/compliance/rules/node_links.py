@@ -71,7 +71,7 @@ def _check_traffic(context: BundleContext) -> Violations:
         for direction in ("sent", "received"):
             counts = [
                 channel.in_time
-                for channel in node.channels.of("network")
+                for channel in node.channels.of_source("network")
                 if channel.name.endswith(f".{direction}")
             ]
             counts = [count for count in counts if len(count) >= 2]
@@ -130,7 +130,7 @@ def _network(context: BundleContext) -> Violations:
     if window is None or context.request.parallel.nodes < 2:
         return
     for record, node in zip(read_nodes(context.bundle), context.nodes, strict=False):
-        channels = [channel for channel in node.channels.of("network") if node.is_on_clock]
+        channels = [channel for channel in node.channels.of_source("network") if node.is_on_clock]
         link = record.link or {}
         speed, interface = link.get("speed_mbit_s"), link.get("interface")
         rates = {

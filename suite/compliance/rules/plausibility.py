@@ -199,7 +199,7 @@ def _below_idle(context: BundleContext) -> Violations:
             )
 
 
-def _around(context: BundleContext) -> Violations:
+def _power_around_run(context: BundleContext) -> Violations:
     """Check a board's power right before and right after the run against the idle machine's: the
     same machine is on."""
     for node, window in context.nodes_in_run():
@@ -334,7 +334,7 @@ RULES = (
         " measured, and check the sensor",
         (
             OfBundle("power-above-idle", _above_idle),
-            OfBundle("power-around-run", _around),
+            OfBundle("power-around-run", _power_around_run),
         ),
     ),
     Rule(

@@ -72,12 +72,14 @@ def _in_run(context: BundleContext) -> Violations:
     before = (log_ns[0] - before_ns, log_ns[0])
     where = "from ten minutes before the log's first event to ten minutes after its last event"
     for node in (node for node in context.nodes if node.is_on_clock):
-        yield from _within(node.file, node.channels, around, where)
+        yield from _readings_outside(node.file, node.channels, around, where)
         when = "in the hour before the log's first event"
-        yield from _within(node.idle_file, node.idle, before, when)
+        yield from _readings_outside(node.idle_file, node.idle, before, when)
 
 
-def _within(name: str, table: "Channels", span: tuple[float, float], where: str) -> Violations:
+def _readings_outside(
+    name: str, table: "Channels", span: tuple[float, float], where: str
+) -> Violations:
     count, first, first_ns = 0, None, 0
     for channel in table:
         t_ns = channel.t_ns
@@ -121,7 +123,7 @@ def _ahead(context: BundleContext) -> Violations:
     """Check that a table of another program does not end after the other meters, which are all read
     once more when the run has ended."""
     for node in context.nodes:
-        own_ns = [each.ends_ns[1] for each in node.channels.of(OWN_CLOCK)]
+        own_ns = [each.ends_ns[1] for each in node.channels.of_source(OWN_CLOCK)]
         others_ns = [each.ends_ns[1] for each in node.channels if each.source != OWN_CLOCK]
         if not own_ns or not others_ns:
             continue
@@ -202,13 +204,13 @@ def _check_reading_counts(context: BundleContext) -> Violations:
         records, channels = node.meter_records, node.channels
         for source in sorted({each.source for each in channels} | records.keys() - {"recorder"}):
             recorded = records.get(source, {}).get("readings", 0)
-            present = sum(map(len, channels.of(source)))
+            present = sum(map(len, channels.of_source(source)))
             if recorded != present:
                 expected = f"{recorded!r} readings of {source}, as {node.meters_file} says"
                 yield Violation(node.file, expected, f"{present}")
         written = records.get("recorder", {}).get("readings")
         # a trace that was attached later is not the recorder's
-        own = len(channels) - sum(map(len, channels.of(ATTACHED)))
+        own = len(channels) - sum(map(len, channels.of_source(ATTACHED)))
         if written is not None and written != own:
             expected = f"{written!r} readings in all, the number that the recorder states"
             yield Violation(node.file, f"{expected} in {node.meters_file}", f"{own}")
@@ -325,7 +327,7 @@ def _peaks(context: BundleContext) -> Violations:
 def _gaps(context: BundleContext) -> Violations:
     for node, window in context.nodes_in_run():
         for name, record in node.meter_records.items():
-            period_s, channels = record.get("period_s"), node.channels.of(name)
+            period_s, channels = record.get("period_s"), node.channels.of_source(name)
             if not channels or not isinstance(period_s, int | float):
                 continue
             longest_s, after_s = _longest_gap_s(channels, window)

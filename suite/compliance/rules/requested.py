@@ -28,12 +28,12 @@ CPU_BUILD = "+cpu"
 """End of the version of a package that was built without CUDA."""
 
 
-def _first(context: BundleContext) -> Violations:
+def _rank_0_request(context: BundleContext) -> Violations:
     """Check that rank 0's log repeats the request."""
     return logged_otherwise("log.txt", context.log, _facts(context))
 
 
-def _others(context: BundleContext) -> Violations:
+def _other_ranks_requests(context: BundleContext) -> Violations:
     """Check that every other rank's log repeats the request, and what rank 0 logged of model and
     framework."""
     same = [ExpectedField(key, context.log.value(key), ", as rank 0 logged") for key in SAME_FACTS]
@@ -161,8 +161,8 @@ RULES = (
         "differently.",
         TRAINING_LOOP,
         (
-            OfBundle("log-agrees-with-request", _first),
-            OfBundle("ranks-request", _others),
+            OfBundle("log-agrees-with-request", _rank_0_request),
+            OfBundle("ranks-request", _other_ranks_requests),
             OfBundle("learning-rates", _rates),
             OfBundle("normalisation-span", _span),
         ),

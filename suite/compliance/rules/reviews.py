@@ -62,11 +62,11 @@ def _review(
         yield Violation(name, f"a review of {declared}", f"one of {review.submission[:120]}")
     trained = {"/".join(run.folder.trained) for run in context.runs if not run.is_withdrawn}
     for model in sorted(trained & review.models.keys()):
-        if signed.by is not None and review.models[model].is_equivalent is False:
-            expected = f"{model} is the workload's model according to {signed.by}'s probe"
+        if signed.reviewer is not None and review.models[model].is_equivalent is False:
+            expected = f"{model} is the workload's model according to {signed.reviewer}'s probe"
             yield Violation(name, expected, "another model", fix=ANSWER)
     for run, record in _drawn_runs(review, context):
-        yield from _reviewed_run(name, signed.by, review, run, record)
+        yield from _reviewed_run(name, signed.reviewer, review, run, record)
 
 
 def _reviewed_run(
@@ -120,7 +120,7 @@ def manifest_of(run: Path) -> str | None:
 
 def _makers(context: SubmissionContext) -> Violations:
     for review in context.reviews:
-        if review.record is not None and review.by is None:
+        if review.record is not None and review.reviewer is None:
             yield Violation(
                 review.file.relative_to(context.path).as_posix(),
                 f"a review signed with a key in {allowed_signers().name}",
@@ -136,13 +136,13 @@ def audited_by(context: SubmissionContext) -> Mapping[Path, tuple[str, ...]]:
     makers = [
         review
         for review in context.reviews
-        if review.by is not None
-        and review.by not in context.submitters
+        if review.reviewer is not None
+        and review.reviewer not in context.submitters
         and not any(_faults(review, context))
     ]
     return {
         run.folder.path: tuple(
-            str(review.by)
+            str(review.reviewer)
             for review in makers
             if review.confirms(run.name, manifest_of(run.folder.path))
         )

@@ -21,17 +21,17 @@ def _absent(context: BundleContext) -> Iterator[tuple[NodeContext, str, bool]]:
         kernel = str(node.system.get("kernel"))
         is_stock = any(part in kernel for part in profile.sensors.kernels)
         for meter in profile.sensors.meters:
-            if not node.channels.of(meter):
+            if not node.channels.of_source(meter):
                 yield node, meter, is_stock and context.run.isolation is None
 
 
-def _stock(context: BundleContext) -> Violations:
+def _absent_on_stock_kernel(context: BundleContext) -> Violations:
     for node, meter, is_stock in _absent(context):
         if is_stock:
             yield _violation(context, node, meter)
 
 
-def _others(context: BundleContext) -> Violations:
+def _absent_elsewhere(context: BundleContext) -> Violations:
     for node, meter, is_stock in _absent(context):
         if not is_stock:
             yield _violation(context, node, meter)
@@ -56,8 +56,8 @@ RULES = (
         " shows that the run was made on this board, or whether heat slowed it down.",
         "run outside of a container, and give the user that runs the suite read access to /sys",
         (
-            OfBundle("board-sensors", _stock),
-            OfBundle(SENSORS_ELSEWHERE, _others, severity=Severity.NOTE),
+            OfBundle("board-sensors", _absent_on_stock_kernel),
+            OfBundle(SENSORS_ELSEWHERE, _absent_elsewhere, severity=Severity.NOTE),
         ),
     ),
 )

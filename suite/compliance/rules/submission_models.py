@@ -45,7 +45,7 @@ class ProbeVerdict(NamedTuple):
     unreadable: str | None = None
 
     @property
-    def of(self) -> tuple[str, str]:
+    def trained(self) -> tuple[str, str]:
         """Workload and framework."""
         return self.run.folder.trained
 
@@ -139,7 +139,7 @@ def _verdicts(context: SubmissionContext) -> Violations:
     for each in _verdicts_on(context, context.runs):
         if each.plain is None:
             continue  # submission-equivalence reports it
-        fix = _verifying(*each.of)
+        fix = _verifying(*each.trained)
         yield from (
             Violation(each.file, expected[:300], observed[:200], fix=fix)
             for expected, observed in _contradictions(each.plain, each.run.folder.framework)
@@ -177,7 +177,7 @@ def _contradictions(verdict: Mapping[str, Any], framework: str) -> Iterator[tupl
     ):
         yield "the differences that the verdict follows from", "none"
         return
-    passed = [_within(one) for one in differences]
+    passed = [_is_within_tolerance(one) for one in differences]
     for one, is_within in zip(differences, passed, strict=True):
         if one.get("passed") is not is_within:
             expected = (
@@ -203,7 +203,7 @@ def _contradictions(verdict: Mapping[str, Any], framework: str) -> Iterator[tupl
         yield "a SHA-256 of the outputs in each precision", f"none in {', '.join(map(str, wrong))}"
 
 
-def _within(difference: Mapping[str, Any]) -> bool:
+def _is_within_tolerance(difference: Mapping[str, Any]) -> bool:
     error, tolerance = difference.get("error"), difference.get("tolerance")
     are_numbers = all(
         isinstance(value, int | float) and not isinstance(value, bool)
@@ -222,7 +222,7 @@ def _tolerances(context: SubmissionContext) -> Violations:
     for each in _verdicts_on(context, context.runs):
         if each.plain is None or each.subject is None:
             continue  # submission-equivalence and submission-verdicts report it
-        fix = f"run `suite verify-model {each.of[0]}`, and package its verdict unchanged"
+        fix = f"run `suite verify-model {each.trained[0]}`, and package its verdict unchanged"
         try:
             workload = context.round.workload(str(each.run.request.get("workload")))
         except SuiteError:
@@ -235,7 +235,7 @@ def _tolerances(context: SubmissionContext) -> Violations:
                 expected = f"{key} = {workload.parameters}"
                 yield Violation(each.file, expected, f"{values.get(key)!r}", fix=fix)
         tolerances = _expected(
-            workload, each.of[1], each.plain.get("accelerator"), _shows_states(each.subject)
+            workload, each.trained[1], each.plain.get("accelerator"), _shows_states(each.subject)
         )
         for expected, observed in _errors(each.subject, tolerances):
             yield Violation(each.file, expected, observed, fix=fix)
@@ -253,7 +253,7 @@ def _errors(
     }
     for (precision, quantity), tolerance in tolerances.items():
         one = found.get((precision, quantity), {})
-        if one.get("tolerance") != tolerance or not _within(one):
+        if one.get("tolerance") != tolerance or not _is_within_tolerance(one):
             stated = f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}"
             yield (
                 f"{quantity} in {precision}: an error of at most {tolerance:g}, and {tolerance:g}"
@@ -285,7 +285,7 @@ def _states(context: SubmissionContext) -> Violations:
                 "a comparison of the training states of the timed steps (differences in update,"
                 " rate, decay and path)",
                 "none of these differences",
-                fix=_verifying(*each.of),
+                fix=_verifying(*each.trained),
             )
 
 
@@ -329,14 +329,14 @@ def _batch_sizes(context: SubmissionContext) -> Violations:
     closed runs computes at once."""
     closed = _closed(context)
     for each in _verdicts_on(context, closed):
-        size = max(_at_once(run.request) for run in closed if run.folder.trained == each.of)
+        size = max(_at_once(run.request) for run in closed if run.folder.trained == each.trained)
         proved = None if each.plain is None else each.plain.get("timed_batch_size")
         if isinstance(proved, int) and proved < size:
             yield Violation(
                 each.file,
                 f"timed steps with mini-batches of at least {size} samples, as in the runs",
                 f"{proved}",
-                fix=_verifying(*each.of, f"--batch-size {size}"),
+                fix=_verifying(*each.trained, f"--batch-size {size}"),
             )
 
 
@@ -390,7 +390,7 @@ def _implementation(context: SubmissionContext) -> Violations:
 def _verdicts_on_other_files(context: SubmissionContext, made_by: Mapping[str, str]) -> Violations:
     """Verdicts on other files than those that made the runs, by framework."""
     for each in _verdicts_on(context, context.runs):
-        workload, framework = each.of
+        workload, framework = each.trained
         if framework not in made_by or each.subject is None:
             continue
         proved = each.subject.get("implementation_sha256")

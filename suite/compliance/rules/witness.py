@@ -69,7 +69,7 @@ def witnessed_by(context: BundleContext) -> str | None:
         if record is None or any(True for check in (_time, _files) for _ in check(context)):
             return None
         verdict = witness_verdict(context, record)
-        return None if _closing_s(verdict) > MAX_CLOSE_S else verdict.by
+        return None if _closing_s(verdict) > MAX_CLOSE_S else verdict.witness
     except FileError:
         return None
 

@@ -116,7 +116,7 @@ def course_of(bundle: Bundle) -> Course:
             " (docs/measuring.md)."
         )
     pulses = pulse_windows(run.power_pulse)
-    around = _around(bundle, log, window, pulses)
+    around = _harness_activity(bundle, log, window, pulses)
     phases = _phases(bundle, log, window, around)
     begin_ns, end_ns = around.begin_ns, around.end_ns
     return Course(
@@ -140,7 +140,7 @@ def pulse_windows(pulse: Mapping[str, Any] | None) -> list[Window]:
 
 
 @dataclass(frozen=True)
-class _Around:
+class _HarnessActivity:
     """What is known of the time around the timed window, ns. ``lived``: from the start of the
     training's processes to their end, by the readings of its own meters, which run meanwhile. From
     ``started_ns`` to ``ended_ns`` the harness's process was there, and worked but in ``idle``.
@@ -165,7 +165,9 @@ class _Around:
         return max(last for _, last in ((0, self.ended_ns), *self.unclear, *self.pulses))
 
 
-def _around(bundle: Bundle, log: Log, window: Window, pulses: Sequence[Window]) -> _Around:
+def _harness_activity(
+    bundle: Bundle, log: Log, window: Window, pulses: Sequence[Window]
+) -> _HarnessActivity:
     """Without a record of the harness's own work (bundles of earlier versions) it is taken to be
     idle outside the training."""
     longest_ns = MAX_AROUND_S * NS_PER_S
@@ -183,7 +185,7 @@ def _around(bundle: Bundle, log: Log, window: Window, pulses: Sequence[Window]) 
     except ValueError as error:
         raise SuiteError(f"{bundle.path / RUN}: {error}.") from error
     if lifetime is None:
-        return _Around(lived, *lived, (), (), tuple(pulses))
+        return _HarnessActivity(lived, *lived, (), (), tuple(pulses))
     started_ns = min(lived[0], max(lifetime.begin_ns, lived[0] - longest_ns))
     ended_ns = max(lived[1], min(lifetime.closed_ns or lived[1], lived[1] + longest_ns))
     process_ns = max(
@@ -197,12 +199,14 @@ def _around(bundle: Bundle, log: Log, window: Window, pulses: Sequence[Window]) 
         unclear.append(
             (ended_ns, ended_ns + max(NS_PER_S // 2, ENDING_SHARE * (ended_ns - lived[1])))
         )
-    return _Around(
+    return _HarnessActivity(
         lived, started_ns, ended_ns, tuple(sorted(lifetime.idle_ns)), tuple(unclear), tuple(pulses)
     )
 
 
-def _phases(bundle: Bundle, log: Log, window: Window, around: _Around) -> tuple[Phase, ...]:
+def _phases(
+    bundle: Bundle, log: Log, window: Window, around: _HarnessActivity
+) -> tuple[Phase, ...]:
     far_ns = 10**15
     evaluations = list(zip(_times(log, "eval_start"), _times(log, "eval_stop"), strict=False))
     uncounted = [(interval.start_ns, interval.stop_ns) for interval in uncounted_intervals(log)]

@@ -231,6 +231,6 @@ def test_what_keeps_limits_of_latency_and_power(
     excess: float,
 ) -> None:
     aim, made = Aim(0.2, 10.0, Goal.ENERGY), Trial(CANDIDATES[0], 1.0, 5.0, *trial)
-    assert (aim.kept(made), aim.nearly_kept(made)) == (is_kept, is_nearly_kept)
+    assert (aim.is_met(made), aim.is_nearly_met(made)) == (is_kept, is_nearly_kept)
     assert aim.excess(made) == pytest.approx(excess)
     assert aim.worth(made) == pytest.approx(5 / (made.power_w or math.inf))

@@ -84,7 +84,7 @@ def honest_audit(run: Path) -> dict[str, Any]:
         load_audit_tolerances(request["workload"]),
     )
     of = {
-        name: tolerances.of(request["framework"], partner, STEPS)
+        name: tolerances.per_step(request["framework"], partner, STEPS)
         for name, partner in (("plain", request["framework"]), ("wide", FLOAT64))
     }
     losses = ReplayedLosses(recorded, recorded, None, of["plain"], of["wide"])
@@ -139,8 +139,8 @@ def honest_state(run: Path, epoch: int, value: str | None) -> dict[str, Any]:
         recorded,
         recorded,
         None,
-        tolerances.of(framework, framework, STEPS),
-        tolerances.of(framework, FLOAT64, STEPS),
+        tolerances.per_step(framework, framework, STEPS),
+        tolerances.per_step(framework, FLOAT64, STEPS),
     )
     correct = next(
         event.metadata["correct"]

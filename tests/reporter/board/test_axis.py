@@ -18,7 +18,7 @@ def test_a_place_is_a_share_of_the_axis_and_ends_with_it() -> None:
     axis = Axis(1.0, 100.0, "s")
     places = {1.0: "0", 10.0: "50", 20.0: "65.1", 31.6228: "75", 100.0: "100"}
     places |= {1e4: "100", 0.5: "0", 0.0: "0"}
-    assert {value: axis.at(value) for value in places} == places
+    assert {value: axis.percent(value) for value in places} == places
     dot = axis.dot(cell(10.0, 1.0, 1000.0))
     assert dot == axis.dot(cell(10.0, 1.0, 100.0)) == AxisDot("50", "0", "100")
     hollow = [axis.dot(each) for each in (cell(10.0), cell(10.0, 1.0, float("inf")))]

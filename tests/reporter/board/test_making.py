@@ -169,7 +169,7 @@ def test_the_best_of_a_device_is_among_its_placed_entries_with_that_score() -> N
     def row(name: str, time_s: float | None, cpu: str | None, nodes: int, status: Status) -> Any:
         score = None if time_s is None else SimpleNamespace(interval=Interval(time_s, None, None))
         told = {"device": "pc", "cpu_model": cpu, "nodes": nodes}
-        scores = SimpleNamespace(status=status, of=lambda _: score)
+        scores = SimpleNamespace(status=status, score=lambda _: score)
         return SimpleNamespace(entry=told, entry_id=name, scores=scores)
 
     rows = (

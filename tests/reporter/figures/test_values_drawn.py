@@ -220,8 +220,8 @@ def test_counts_are_per_epoch_in_the_shown_unit_and_ratios_are_not() -> None:
     by_name = {counter.figure: counter for counter in counters.COUNTERS}
     assert counters.values_of_runs(FEW, by_name["instructions"]) == {"a": [2.0, 3.0]}
     assert counters.values_of_runs(FEW, by_name["ipc"]) == {"a": [0.5]}
-    assert counters.why(FEW, [by_name["instructions"], by_name["ipc"]]) == "no cycles"
-    assert counters.why(FEW, [by_name["branches"]]) == "no run has counters"
+    assert counters.shortest_reason(FEW, [by_name["instructions"], by_name["ipc"]]) == "no cycles"
+    assert counters.shortest_reason(FEW, [by_name["branches"]]) == "no run has counters"
 
 
 def test_the_distribution_leaves_first_epochs_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,9 @@ def test_a_channel_knows_its_readings_in_time_its_period_and_what_lies_in_a_wind
     assert (read_bytes.minimum, read_bytes.mean, read_bytes.maximum) == (1.0, 3.25, 7.0)
     assert channels.span_ns == (7, 48) and channels.span_s == pytest.approx(41e-9)
     assert channels_of_frame(frame([])).span_s == 0.0
-    assert [one.name for one in channels.of("cpu")] == ["a"] and channels.of("gpu") == ()
+    assert [one.name for one in channels.of_source("cpu")] == ["a"] and channels.of_source(
+        "gpu"
+    ) == ()
 
 
 def test_values_that_are_no_numbers_count_for_nothing_and_make_no_number_where_there_is_no_other() -> (  # noqa: E501

@@ -172,10 +172,12 @@ def test_an_audit_s_tolerance_is_that_of_the_pair_and_of_the_step_s_range() -> N
             PairTolerance(("float64", "pytorch"), (0.2, 0.3)),
         ),
     )
-    assert known.of("pytorch", "float64", 5) == (0.2, 0.2, 0.3, 0.3, None)
-    assert known.of("float64", "pytorch", 1) == (0.2,), "either order"
-    assert known.of("pytorch", "chainer", 2) == (None, None)
-    assert known.of(OUTSIDE, "float64", 5) == (0.2, 0.2, 0.4, 0.4, None), "the widest of each step"
+    assert known.per_step("pytorch", "float64", 5) == (0.2, 0.2, 0.3, 0.3, None)
+    assert known.per_step("float64", "pytorch", 1) == (0.2,), "either order"
+    assert known.per_step("pytorch", "chainer", 2) == (None, None)
+    assert known.per_step(OUTSIDE, "float64", 5) == (0.2, 0.2, 0.4, 0.4, None), (
+        "the widest of each step"
+    )
 
 
 @pytest.mark.parametrize(

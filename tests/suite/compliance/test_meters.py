@@ -32,7 +32,7 @@ def test_the_jitter_of_a_meter_is_that_on_its_nodes_own_clock(
     convert = clock_conversion(read.log(), 1)
     assert convert is not None
     own = read.channels(1)
-    (channel,) = (own if clock == "its own" else own.on_clock(convert)).of("cpu")
+    (channel,) = (own if clock == "its own" else own.on_clock(convert)).of_source("cpu")
     jitter_s = float(channel.gaps_s.std(ddof=1))
     records = json.loads((bundle.path / NODES).read_text())["nodes"][1]["meters"]
     meters = [each | ({"jitter_s": jitter_s} if each["name"] == "cpu" else {}) for each in records]

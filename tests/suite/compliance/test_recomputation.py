@@ -62,7 +62,7 @@ def test_a_run_with_activations_on_storage_complies_and_counts_them(
 @pytest.mark.parametrize("count", [1, 2, 10, 52])
 def test_every_schedule_of_the_planner_is_possible(count: int) -> None:
     kinds = [
-        schedulers.none(count),
+        schedulers.keep_all(count),
         *(schedulers.segments(count, parts) for parts in range(2, min(count, 6))),
     ]
     kinds += [schedulers.revolve(count, slots) for slots in range(1, count)]

@@ -98,7 +98,9 @@ SCORING = load_scoring()
 def test_the_worked_scores_of_runs_are_right() -> None:
     for line in worked(RUN_SCORE):
         first, later, evaluation, epochs, score = map(float, line)
-        assert TrainingCost(first, later, evaluation).at(epochs) == pytest.approx(score, abs=0.006)
+        assert TrainingCost(first, later, evaluation).total(epochs) == pytest.approx(
+            score, abs=0.006
+        )
 
 
 def expected(batch_size: str, rate: str) -> ExpectedEpochs:

@@ -32,7 +32,7 @@ def test_power_is_read_for_a_while_and_makes_the_baseload(
         # one that is late matters little
         eventually(lambda: (tmp_path / BASELOAD_RAW).read_text().count("ina3221") >= MANY)
     readings = read_raw_channels(tmp_path / BASELOAD_RAW, ReadingsMemory())
-    assert sum(map(len, readings.of("ina3221"))) >= 3
+    assert sum(map(len, readings.of_source("ina3221"))) >= 3
     run = (10**9, 11 * 10**9)
     power = idle_power(readings, power_totals(readings, load_power_rules(), None))
     figures = baseload_figures(

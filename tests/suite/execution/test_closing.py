@@ -136,7 +136,7 @@ def test_a_run_whose_process_was_killed_after_the_training_is_closed_as_finished
         and record.closed_later["by"] == "suite finish"
     )
     assert {meter["name"]: meter["readings"] for meter in record.meters}["um25c"] == len(
-        Bundle(path).channels().of("um25c")[0]
+        Bundle(path).channels().of_source("um25c")[0]
     )
     verdict = check_bundle(path)
     assert verdict.complies, verdict.findings

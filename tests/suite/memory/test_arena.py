@@ -16,7 +16,7 @@ from suite.memory.chain import Chain, network_chain, updated_at_once
 from suite.memory.network import load_network, networks_folder
 from suite.memory.optimal import PlannedSchedule, fastest_schedule
 from suite.memory.schedule import Schedule, simulate_schedule
-from suite.memory.schedulers import none
+from suite.memory.schedulers import keep_all
 from suite.memory.spilling import spilled_schedule
 from tests.conftest import environment_of
 
@@ -58,7 +58,7 @@ def test_arrays_of_a_step_have_places_in_the_planned_memory_and_losses_are_the_s
     solve: Callable[[Chain, int], PlannedSchedule | None], part: float, tmp_path: Path
 ) -> None:
     blocks = updated_at_once(network_chain(load_network("resnet18"), 160, 160, 8))
-    found = solve(blocks, round(simulate_schedule(none(len(blocks)), blocks).peak_bytes * part))
+    found = solve(blocks, round(simulate_schedule(keep_all(len(blocks)), blocks).peak_bytes * part))
     assert found is not None
     compiler = shutil.which("cc")
     if compiler is None:

@@ -87,15 +87,15 @@ def as_steps(schedule: Schedule) -> list[list[object]]:
 
 def every_kind(blocks: Chain) -> dict[str, list[list[object]]]:
     count = len(blocks)
-    none = schedulers.none(count)
-    tight = simulate_schedule(none, blocks).peak_bytes
+    ordinary = schedulers.keep_all(count)
+    tight = simulate_schedule(ordinary, blocks).peak_bytes
     found = next(
         each
         for part in (70, 80, 90, 95, 99)
         if (each := dynamic_programme(blocks, tight * part // 100, 200)) is not None
     )
     kinds = [
-        none,
+        ordinary,
         schedulers.segments(count, 3),
         schedulers.revolve(count, 1),
         schedulers.revolve(count, 3),
@@ -104,7 +104,7 @@ def every_kind(blocks: Chain) -> dict[str, list[list[object]]]:
     steps = {schedule.name: as_steps(schedule) for schedule in kinds}
     steps["optimal, updated at once"] = as_steps(found)
     at_once = updated_at_once(blocks)
-    top = simulate_schedule(none, at_once).peak_bytes
+    top = simulate_schedule(ordinary, at_once).peak_bytes
     stored = [spilled_schedule(at_once, top * part // 100) for part in (50, 60, 70, 80, 90)]
     assert stored[-1] is not None
     steps |= {

@@ -90,8 +90,8 @@ def test_every_schedule_runs_every_block_backward_once(count: int) -> None:
 
 
 def test_ordinary_training_recomputes_nothing() -> None:
-    assert simulate_schedule(schedulers.none(20), equal(20)).recompute_factor == 1
-    assert schedulers.revolve(20, 20) == schedulers.none(20)
+    assert simulate_schedule(schedulers.keep_all(20), equal(20)).recompute_factor == 1
+    assert schedulers.revolve(20, 20) == schedulers.keep_all(20)
 
 
 def test_segments_run_all_but_the_last_twice() -> None:
@@ -132,7 +132,7 @@ def test_the_programme_keeps_the_budget_and_beats_all_others(seed: int) -> None:
     """One slot per byte: nothing is rounded, so the programme alone is never slower than any other
     schedule that fits."""
     blocks = unequal(8, seed)
-    top = simulate_schedule(schedulers.none(8), blocks).peak_bytes
+    top = simulate_schedule(schedulers.keep_all(8), blocks).peak_bytes
     for budget in range(top // 3, top + 1, 13):
         found = dynamic_programme(blocks, budget, slots=budget)
         others = [
@@ -190,7 +190,7 @@ def test_the_planner_is_never_worse_on_the_resnets(name: str) -> None:
     blocks = network_chain(load_network(name), 224, 224, 8)
     others = [simulate_schedule(each, blocks) for each in schedules_without_sizes(len(blocks))]
     top, least = (
-        simulate_schedule(schedulers.none(len(blocks)), blocks).peak_bytes,
+        simulate_schedule(schedulers.keep_all(len(blocks)), blocks).peak_bytes,
         least_bytes(blocks),
     )
     for part in range(20):

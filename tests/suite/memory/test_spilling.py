@@ -24,7 +24,7 @@ from suite.memory.schedule import (
     simulate_schedule,
     spill_bytes,
 )
-from suite.memory.schedulers import none
+from suite.memory.schedulers import keep_all
 from suite.memory.spilling import spilled_schedule
 from tests.conftest import environment_of
 from tests.suite.memory.test_recompute import as_steps
@@ -74,7 +74,7 @@ def test_no_other_choice_of_blocks_writes_fewer_bytes(seed: int) -> None:
 def test_the_resnets_fit_at_twenty_budgets_and_recompute_nothing(name: str) -> None:
     blocks = updated_at_once(network_chain(load_network(name), 224, 224, 8))
     top, least = (
-        simulate_schedule(none(len(blocks)), blocks).peak_bytes,
+        simulate_schedule(keep_all(len(blocks)), blocks).peak_bytes,
         least_bytes(blocks, spilled_schedule),
     )
     written = []
@@ -200,7 +200,7 @@ def test_a_disk_that_fills_says_what_else_works_and_leaves_no_file(tmp_path: Pat
     """The kernel refuses to write further than a limit, as it does on a full disk."""
     blocks = updated_at_once(network_chain(load_network("resnet18"), 64, 64, 4))
     stored = spilled_schedule(
-        blocks, simulate_schedule(none(len(blocks)), blocks).peak_bytes * 7 // 10
+        blocks, simulate_schedule(keep_all(len(blocks)), blocks).peak_bytes * 7 // 10
     )
     assert stored is not None and stored.cost.spilled_bytes > 1_000_000
     asked = json.dumps(

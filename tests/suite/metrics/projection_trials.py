@@ -61,7 +61,7 @@ def trials(entry: Path) -> Iterator[Trial]:
 def _whole_s(times: EpochTimes, epochs: float) -> float:
     return TrainingCost(
         times.epochs_s[0], statistics.fmean(times.epochs_s[1:]), times.evaluation_s
-    ).at(epochs)
+    ).total(epochs)
 
 
 def main() -> None:

@@ -78,6 +78,8 @@ def test_losses_may_be_nearer_to_the_replays_than_they_are_to_each_other() -> No
 
 def test_an_implementation_outside_may_be_as_far_away_as_the_farthest_framework() -> None:
     tolerances = load_audit_tolerances("lenet")
-    pairs = [tolerances.of(name, "pytorch", 5) for name in ("chainer", "tensorflow", "pytorch")]
-    assert tolerances.of(OUTSIDE, "pytorch", 5) == tuple(map(max, zip(*pairs, strict=True)))  # type: ignore[arg-type]
-    assert load_audit_tolerances("resnet50").of(OUTSIDE, "pytorch", 2) == (None, None)
+    pairs = [
+        tolerances.per_step(name, "pytorch", 5) for name in ("chainer", "tensorflow", "pytorch")
+    ]
+    assert tolerances.per_step(OUTSIDE, "pytorch", 5) == tuple(map(max, zip(*pairs, strict=True)))  # type: ignore[arg-type]
+    assert load_audit_tolerances("resnet50").per_step(OUTSIDE, "pytorch", 2) == (None, None)

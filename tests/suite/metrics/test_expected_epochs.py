@@ -147,7 +147,7 @@ def test_missed_targets_are_more_epochs_than_any() -> None:
 
 def test_at_its_own_epochs_a_run_costs_what_it_took() -> None:
     cost = TrainingCost(first_epoch=6.0, later_epoch=5.0, evaluation=0.5)
-    assert cost.at(4) == 6 + 3 * 5 + 4 * 0.5
+    assert cost.total(4) == 6 + 3 * 5 + 4 * 0.5
 
 
 def test_own_epochs_make_a_score_longer_by_their_excess() -> None:

@@ -54,7 +54,7 @@ def test_the_interval_holds_another_training_nineteen_times_in_twenty(trained: i
             [10 * chance.gauss(1, 0.04) for _ in range(count)] for count in (trained, 20)
         )
         found = project_times("a workload", EpochTimes(tuple(seen_s), 0.0), exact, SCORING).time_s
-        whole_s = TrainingCost(other_s[0], statistics.fmean(other_s[1:]), 0.0).at(20)
+        whole_s = TrainingCost(other_s[0], statistics.fmean(other_s[1:]), 0.0).total(20)
         assert found.low is not None and found.high is not None
         held += found.low <= whole_s <= found.high
     assert 0.94 <= held / trials <= 0.98

@@ -169,15 +169,15 @@ def test_tolerances_are_those_of_the_range_of_a_step_and_unknown_after_the_last(
     tolerances = AuditTolerances(
         "lenet", (2, 5), (PairTolerance(("chainer", "pytorch"), (1e-4, 1e-2)),)
     )
-    assert tolerances.of("pytorch", "chainer", 6) == (1e-4, 1e-4, 1e-2, 1e-2, 1e-2, None)
-    assert tolerances.of("pytorch", "tensorflow", 2) == (None, None)
+    assert tolerances.per_step("pytorch", "chainer", 6) == (1e-4, 1e-4, 1e-2, 1e-2, 1e-2, None)
+    assert tolerances.per_step("pytorch", "tensorflow", 2) == (None, None)
 
 
 def test_the_tolerances_of_lenet_are_for_every_pair() -> None:
     tolerances = load_audit_tolerances("lenet")
     for one in ("pytorch", "tensorflow", "chainer"):
         for other in ("pytorch", "tensorflow", "chainer", FLOAT64):
-            assert None not in tolerances.of(one, other, 30)
+            assert None not in tolerances.per_step(one, other, 30)
     assert load_audit_tolerances("resnet5000").pairs == ()
 
 

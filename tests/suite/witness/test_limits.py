@@ -88,7 +88,7 @@ def test_a_run_lasts_as_long_by_the_witnesss_clock(
 )
 def test_one_known_witness_saw_beginning_end_and_files(tokens: Any, by: str | None) -> None:
     made = [None if each is None else TokenVerdict(each[0], 0.0, each[1]) for each in tokens]
-    assert WitnessVerdict(*made).by == by
+    assert WitnessVerdict(*made).witness == by
 
 
 def test_a_statement_is_on_the_disk_before_it_is_given_out(

@@ -102,7 +102,8 @@ def test_a_witnessed_run_complies_and_names_its_witness(witnessed: Path, lab: La
     verdict = check_bundle(witnessed)
     assert findings_of_the_run(verdict) == []
     assert (
-        judge_tokens(record_of(witnessed), run.run_id, request, run.nonce, lab.trusted).by == "lab"
+        judge_tokens(record_of(witnessed), run.run_id, request, run.nonce, lab.trusted).witness
+        == "lab"
     )
     assert run.nonce is not None and run.nonce["run_number"] == 1
     digests = [

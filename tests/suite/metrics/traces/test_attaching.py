@@ -139,7 +139,7 @@ def test_a_second_trace_replaces_the_first(good_bundle: Path, trace: Path) -> No
     second = Bundle(good_bundle).run().attached
     assert first is not None and second is not None
     assert second["replaces"] == first["trace"]["sha256"]
-    assert {channel.name for channel in Bundle(good_bundle).channels().of(SOURCE)} == {
+    assert {channel.name for channel in Bundle(good_bundle).channels().of_source(SOURCE)} == {
         "wall.wall meter",
         "clock_error",
     }
