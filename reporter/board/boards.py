@@ -171,7 +171,7 @@ class Leaderboard:
         return is_scored and row.value(self.time.figure) is not None
 
     @cached_property
-    def others(self) -> tuple[Column, ...]:
+    def other_columns(self) -> tuple[Column, ...]:
         """The other columns that are not empty in every row; the energy of the run only where it is
         not that of the training to the target."""
         left_out = (self.time, self.energy, self.memory)

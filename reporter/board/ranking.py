@@ -31,10 +31,14 @@ class Rank:
         if self.place is None:
             return self.reason or ""
         place = _ordinal(self.place)
-        return f"{place}, not distinguishable from {others(self.alike)}" if self.alike else place
+        return (
+            f"{place}, not distinguishable from {counted_others(self.alike)}"
+            if self.alike
+            else place
+        )
 
 
-def others(count: int | None) -> str:
+def counted_others(count: int | None) -> str:
     """ "1 other", "2 others"."""
     return f"{count} other{'' if count == 1 else 's'}"
 

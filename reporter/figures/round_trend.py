@@ -36,7 +36,9 @@ class _Best:
 def describe(frames: Frames, context: Context) -> Plot | Missing:
     """A line through the best entry of each round, by the day of its last run."""
     found = grouped(_best(frames), lambda one: one.title)
-    several = {title: sorted(group, key=_when) for title, group in found.items() if len(group) > 1}
+    several = {
+        title: sorted(group, key=_end_and_round) for title, group in found.items() if len(group) > 1
+    }
     if not several:
         return Missing("no workload has expected times in two rounds")
     every = [one for group in several.values() for one in group]
@@ -85,7 +87,7 @@ def _key(entry: Row) -> tuple[str, str]:
     return f"{title}, {', '.join(map(str, shared))}", str(entry["round"])
 
 
-def _when(one: _Best) -> tuple[float, str]:
+def _end_and_round(one: _Best) -> tuple[float, str]:
     return one.at_ms, one.round
 
 

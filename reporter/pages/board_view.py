@@ -76,7 +76,7 @@ class LeaderboardView:
         """The name of the quantity over its column."""
         return quantity_words(self.board, None) if chart.column is self.board.time else chart.title
 
-    def beside(self, chart: DotChart, entry: LeaderboardRow) -> tuple[Cell, str] | None:
+    def end_cell(self, chart: DotChart, entry: LeaderboardRow) -> tuple[Cell, str] | None:
         """What stands at the end of an entry's row: its energy with mean power and instrument, in a
         table of energies its time."""
         column = self.board.time if chart.column is self.board.energy else self.board.energy
@@ -96,7 +96,7 @@ class LeaderboardView:
             is_beaten, least[key] = watts >= least.get(key, math.inf) and key in least, watts
             if entry is row.best or is_beaten:
                 continue
-            beside, dot = self.beside(chart, entry), chart.axis.dot(cell)
+            beside, dot = self.end_cell(chart, entry), chart.axis.dot(cell)
             said = (beside[0].quantity, beside[1]) if beside else ("", NOT_MEASURED)
             texts = (" · ".join(_setting(entry, row.name)), cell.quantity, cell.around, *said)
             place = dot and (dot.at, dot.low, dot.high)
@@ -120,7 +120,7 @@ class LeaderboardView:
             for entry in {entry.entry_id: entry for entry in every}.values()
         }
 
-    def told(self, row: DotRow) -> Iterator[str]:
+    def details(self, row: DotRow) -> Iterator[str]:
         """What stands below a row's name: the rest of its setting, and what marks its entry."""
         best = row.best
         yield from _setting(best, row.name)

@@ -89,7 +89,7 @@ def _confirmed(chart: DotChart) -> list[DotRow]:
     return [row for row in chart.rows if row.best.is_confirmed]
 
 
-def _among(board: Leaderboard, row: DotRow) -> str:
+def _of_which(board: Leaderboard, row: DotRow) -> str:
     """Which entries a superlative of this row is of; empty where it is of all confirmed ones."""
     left_out = any(each.is_confirmed and not each.is_vouched for each in board.in_order)
     return AMONG_VOUCHED if row.best.is_vouched and left_out else ""
@@ -153,13 +153,13 @@ def _sentence(board: Leaderboard, rows: list[DotRow], where: str) -> tuple[str, 
     """Who, what is said, and how sure it is."""
     if not rows:
         return "", f"{trained_title(board)}: no confirmed result yet.", _why_none(board)
-    first, does, among = rows[0], task(board), _among(board, rows[0])
+    first, does, among = rows[0], task(board), _of_which(board, rows[0])
     alike = [row for row in rows[1:] if row.name in first.alike]
     if alike:
         names = _listed([first.name, *(row.name for row in alike)])
         values = " to ".join(dict.fromkeys((first.cell.quantity, alike[-1].cell.quantity)))
         said = f" are not distinguishable{where}: each {does} in {values}{_kind(board)}."
-        return names, said, _sure(first, _second(rows))
+        return names, said, _significance(first, _second(rows))
     if len(rows) == 1:
         which = "audited or reproduced" if among else "confirmed"
         sure = f"A single {which} result: nothing to compare."
@@ -167,7 +167,7 @@ def _sentence(board: Leaderboard, rows: list[DotRow], where: str) -> tuple[str, 
     second = _second(rows)
     value = f"{_amount(board, first)}, {_ratio(second, first)}"
     said = f" {does} fastest{where}{among}: {value} times ahead of {second.name}."
-    return first.name, said, _sure(first, second)
+    return first.name, said, _significance(first, second)
 
 
 def energy_and_memory_sentences(board: Leaderboard) -> dict[str, str]:
@@ -252,7 +252,7 @@ def _second(rows: list[DotRow]) -> DotRow:
     return next((row for row in others if row.name in first.alike), others[0])
 
 
-def _sure(first: DotRow, second: DotRow) -> str:
+def _significance(first: DotRow, second: DotRow) -> str:
     found = second.verdicts.get(first.name, "")
     if not isinstance(found, Ratio):
         return f"It is unknown whether the order is significant: {found}."
@@ -325,7 +325,7 @@ def _least_energy(board: Leaderboard) -> Iterator[str]:
         mode = f", {row.best.power_mode}" if row.best.power_mode else ""
         alike = f", not distinguishable from {_listed(list(row.alike))}" if row.alike else ""
         yield (
-            f"Least {chart.column.heading}{_among(board, row)}, {chart.note}: {row.name}{mode},"
+            f"Least {chart.column.heading}{_of_which(board, row)}, {chart.note}: {row.name}{mode},"
             f" {row.cell.quantity}{around}{alike}{f', {row.best.provenance}' if backed else ''}."
         )
         yield from _not_counted(chart, row)

@@ -104,7 +104,9 @@ def entry_table(board: Leaderboard, rows: tuple[LeaderboardRow, ...]) -> EntryTa
         (place, facet) for place, facet in enumerate(board.facets) if facet.name not in NAMED
     )
     columns = tuple(
-        (place, column) for place, column in enumerate(board.columns) if column in board.others
+        (place, column)
+        for place, column in enumerate(board.columns)
+        if column in board.other_columns
     )
     return EntryTable(board, rows, axis, facets, columns)
 

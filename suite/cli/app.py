@@ -160,7 +160,7 @@ class LazyGroup(typer.core.TyperGroup):
             kept = str(interrupt)  # of a run: where its finished epochs are
             is_run = sys.argv[1:2] == ["run"] and not _makes_a_set(_flat(sys.argv[1:]))
             is_complete = is_run and isinstance(interrupt, InterruptedAfterEnd)
-            again = "" if is_complete else f" To {_again(sys.argv[1:])}"
+            again = "" if is_complete else f" To {_resume_hint(sys.argv[1:])}"
             raise SuiteError(f"Interrupted; {kept}.{again}" if kept else "Interrupted.") from None
 
 
@@ -175,7 +175,7 @@ def _makes_a_set(flat: list[str]) -> bool:
     return flat[:1] == ["run"] and not is_one
 
 
-def _again(words: list[str]) -> str:
+def _resume_hint(words: list[str]) -> str:
     """What to type after an interrupt: into another folder where the command replaces nothing, and
     from the last state where the run kept states (the closed division trains from the start)."""
     flat = _flat(words)

@@ -45,7 +45,7 @@ class ExpectedNode:
     framework: str = "…"
 
     @property
-    def again(self) -> str:
+    def remedy(self) -> str:
         """What makes a node's environment as it should be."""
         return f"create the environment there again: suite env create {self.framework} --force"
 
@@ -125,7 +125,7 @@ def _about_nodes(
                     answer.host,
                     "python",
                     sentence,
-                    f"install the same Python there, and {expected.again}",
+                    f"install the same Python there, and {expected.remedy}",
                 )
             else:
                 yield from _about_packages(answer.host, answer.facts, expected)
@@ -195,7 +195,7 @@ def _about_packages(
             host,
             "packages",
             f"{host} has other packages than this machine: {first_names(others)}",
-            expected.again,
+            expected.remedy,
         )
 
 
@@ -214,7 +214,7 @@ def _about_files(
             "packages",
             f"{answer.host} does not have the same files as {first.host} in the packages "
             f"{first_names(others)}",
-            expected.again,
+            expected.remedy,
         )
 
 

@@ -19,7 +19,7 @@ class ExpectedField(NamedTuple):
     fix: str | None = None
 
     @property
-    def wanted(self) -> str:
+    def expectation(self) -> str:
         """What is expected, in words."""
         return f"{self.field} = {value_text(self.expected)}{self.why}"
 
@@ -31,7 +31,7 @@ def differing_fields(
     for row in rows:
         value = read(row.field)
         if not is_same(value, row.expected):
-            yield Violation(file, row.wanted, value_text(value), fix=row.fix)
+            yield Violation(file, row.expectation, value_text(value), fix=row.fix)
 
 
 def logged_otherwise(
@@ -44,7 +44,7 @@ def logged_otherwise(
         if (event is not None or not may_lack) and (
             event is None or not is_same(event.value, row.expected)
         ):
-            yield differing_event(file, row.wanted, event, row.fix)
+            yield differing_event(file, row.expectation, event, row.fix)
 
 
 def differing_event(

@@ -77,7 +77,7 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         bundles: list[Path] = []
         for root in roots:
             try:
-                bundles += _outside(
+                bundles += _bundles_outside(
                     root,
                     submissions,
                     is_empty=not (submissions or records or leftovers),
@@ -217,7 +217,7 @@ def _unpacked(archive: Path, stack: ExitStack) -> Path:
     return folder
 
 
-def _outside(root: Path, submissions: Iterable[Path], is_empty: bool) -> tuple[Path, ...]:
+def _bundles_outside(root: Path, submissions: Iterable[Path], is_empty: bool) -> tuple[Path, ...]:
     """Bundles that are in no submission; raises SuiteError if there are none, and nothing else to
     be checked either (``is_empty``)."""
     try:

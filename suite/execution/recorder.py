@@ -213,7 +213,7 @@ class Recorder:
                 session = self._sessions.get(name)
                 if session is not None and session.is_open:
                     self._read(session)
-            name, due_ns = schedule.next()
+            name, due_ns = schedule.next_due()
             is_woken = clock.wait(self._wake, max(0, due_ns - clock.now_ns()) / NS_PER_S)
             if is_woken:
                 continue
@@ -221,7 +221,7 @@ class Recorder:
                 self._file.flush()
             elif self._sessions[name].retry_after_ns <= due_ns:
                 self._read(self._sessions[name])
-            schedule.taken(name, clock.now_ns())
+            schedule.mark_read(name, clock.now_ns())
 
     def _opened(self) -> list[MeterSession]:
         return [session for session in self._sessions.values() if session.is_open]

@@ -364,7 +364,7 @@ def _run(
     hosts: tuple[str, ...],
 ) -> PlannedRun:
     values = point.values
-    changes = values.among(RunOptions)
+    changes = values.shared_settings(RunOptions)
     options = replace(base, **changes, seed=definition.first_seed + repetition - 1)
     if options.implementation is not None and "framework" in changes:
         raise SuiteError("A matrix varies frameworks by name; leave --implementation out.")

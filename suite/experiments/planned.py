@@ -73,9 +73,9 @@ class Values:
     @property
     def mode(self) -> RequestedMode:
         """The power mode among them."""
-        return RequestedMode(mode=self.power_mode, **self.among(RequestedMode))
+        return RequestedMode(mode=self.power_mode, **self.shared_settings(RequestedMode))
 
-    def among(self, kind: type) -> dict[str, Any]:
+    def shared_settings(self, kind: type) -> dict[str, Any]:
         """The given settings that a dataclass has, too."""
         names = {each.name for each in dataclasses.fields(kind)}
         return {name: value for name, value in self.given.items() if name in names}

@@ -84,8 +84,8 @@ def _may_leave_out(span: BlockSpan, owner: int, writers: dict[int, list[int]]) -
 def _choice(
     span: BlockSpan, kept: dict[int, int], writers: dict[int, list[int]], left_out: Sequence[int]
 ) -> Choice:
-    ends = {owner: span.keepers(owner)[0] for owner in kept}
-    begins = {owner: span.keepers(owner)[-1] for owner in left_out}
+    ends = {owner: span.readers(owner)[0] for owner in kept}
+    begins = {owner: span.readers(owner)[-1] for owner in left_out}
     stays = {owner: words for owner, words in kept.items() if owner not in left_out}
     for owner in sorted(left_out, reverse=True):  # an output is computed from earlier ones
         read = {other for index in writers[owner] for other in span.table.inputs(index)}

@@ -48,7 +48,7 @@ class BlockSpan:
         """The owner of the block's output."""
         return self.table.owner[self.last]
 
-    def keepers(self, owner: int) -> list[int]:
+    def readers(self, owner: int) -> list[int]:
         """The operations whose backward run reads what is kept of an owner."""
         return [
             index

@@ -149,7 +149,7 @@ class _State:
         )
 
     def _forward(self, step: ScheduleStep, block: Block) -> None:
-        keeps, way = step.action is Action.KEEP, self._way(step, block)
+        keeps, way = step.action is Action.KEEP, self._block_as_kept(step, block)
         gradient = self.blocks[self.done - 1].output_bytes if self.done < len(self.blocks) else 0
         needed = way.kept_bytes + way.forward_bytes if keeps else block.forward_alone_bytes
         self.peak = max(
@@ -169,7 +169,7 @@ class _State:
         self.done, self.current, self.loose_bytes = number, -1, 0
         self.time += block.backward_time + (way.time if isinstance(way, LeftOut) else 0)
 
-    def _way(self, step: ScheduleStep, block: Block) -> Block | LeftOut:
+    def _block_as_kept(self, step: ScheduleStep, block: Block) -> Block | LeftOut:
         """How the block is kept. Raises SuiteError for one that the chain does not have."""
         if not step.left_out:
             return block

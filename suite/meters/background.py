@@ -78,7 +78,9 @@ class Background:
         schedule = ReadingSchedule(
             {self._name: self._period_s}, time.monotonic_ns(), self._at_random
         )
-        while not self._stopping.wait(max(0, schedule.next()[1] - time.monotonic_ns()) / NS_PER_S):
+        while not self._stopping.wait(
+            max(0, schedule.next_due()[1] - time.monotonic_ns()) / NS_PER_S
+        ):
             try:
                 readings = self._produce()
                 self._readings.extend(readings)
@@ -86,7 +88,7 @@ class Background:
             except Exception as error:  # noqa: BLE001 - the thread keeps trying, whatever the source raises
                 self._error = error
             self._cost_s = time.thread_time()
-            schedule.taken(self._name, time.monotonic_ns())
+            schedule.mark_read(self._name, time.monotonic_ns())
 
 
 class BackgroundMeter:

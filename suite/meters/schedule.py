@@ -32,12 +32,12 @@ class ReadingSchedule:
         self._turn = dict.fromkeys(periods_s, 0)
         self._due_ns = {name: self._moment_ns(name) for name in periods_s}
 
-    def next(self) -> tuple[str, int]:
+    def next_due(self) -> tuple[str, int]:
         """The name that is due first, and its due time."""
         name = min(self._due_ns, key=self._due_ns.__getitem__)
         return name, self._due_ns[name]
 
-    def taken(self, name: str, now_ns: int) -> None:
+    def mark_read(self, name: str, now_ns: int) -> None:
         """The name was read, until ``now_ns``: it is due again in its next period that has not gone
         by."""
         elapsed, period_ns = now_ns - self._start_ns, self._period_ns[name]

@@ -179,7 +179,9 @@ def read_audit(path: Path) -> AuditRecord:
 def audit_problem(record: AuditRecord) -> str | None:
     """What is wrong with the form of a record; None: nothing."""
     state, others = record.state, record.with_other_rate
-    if not record.losses.have(record.steps) or (others is not None and len(others) != record.steps):
+    if not record.losses.are_complete(record.steps) or (
+        others is not None and len(others) != record.steps
+    ):
         return "every list must have a value for each step"
     if state is None:
         return None
@@ -197,7 +199,9 @@ def audit_problem(record: AuditRecord) -> str | None:
             f"the two numbers of correct samples must be from 0 to {state.eval_samples}, or both"
             " missing"
         )
-    return None if state.losses.have(steps) else "every list must have a value for each step"
+    return (
+        None if state.losses.are_complete(steps) else "every list must have a value for each step"
+    )
 
 
 def contradictions(record: AuditRecord, tolerances: AuditTolerances) -> list[tuple[str, str, str]]:

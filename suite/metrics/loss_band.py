@@ -79,7 +79,7 @@ def why_other(
                 if band.epoch in losses
             ]
             return (
-                next(_outside(losses, held), None)
+                next(_losses_outside(losses, held), None)
                 if held
                 else "no epoch has a mean loss that can be compared with the reference's"
             )
@@ -93,7 +93,7 @@ def _losses(workload: str) -> tuple[ReferenceLosses, ...]:
     return load_reference_losses(workload)
 
 
-def _outside(losses: Mapping[int, float], of_epochs: Sequence[Band]) -> Iterator[str]:
+def _losses_outside(losses: Mapping[int, float], of_epochs: Sequence[Band]) -> Iterator[str]:
     for band in of_epochs:
         loss = losses[band.epoch]
         if not band.low <= loss <= band.high:

@@ -72,7 +72,7 @@ class ReplayedLosses:
     tolerances: tuple[AboveZero | None, ...]
     tolerances_float64: tuple[AboveZero | None, ...]
 
-    def have(self, steps: int) -> bool:
+    def are_complete(self, steps: int) -> bool:
         """Whether each has a value for every one of ``steps`` steps."""
         return all(row is None or len(row) == steps for row in vars(self).values())
 

@@ -339,7 +339,7 @@ def _differences(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun])
     )
 
 
-def _again(folder: Path) -> Replication:
+def _recomputed(folder: Path) -> Replication:
     """The record with the fresh runs measured again, and compared with its originals."""
     record = read_replication(folder / RECORD)
     runs = tuple(measure_run(Bundle(path)) for path in fresh_runs(folder)[:MAX_RUNS])
@@ -351,5 +351,5 @@ REPLICATION = SealedRecord(
     RECORD,
     AGAIN,
     sealed_files,
-    _again,
+    _recomputed,
 )

@@ -134,7 +134,7 @@ class _Session:
         reading: list[str] = []
         report("reading the kernel's files")
         with self._kept_failure("collecting the kernel's files", reading):
-            collecting.within(
+            collecting.call_within(
                 collecting.FILES_LIMIT_S, lambda: collecting.collect_files(root, files, reading)
             )
         self.add(files=tuple(File(path, content) for path, content in sorted(files.copy().items())))

@@ -88,7 +88,7 @@ COMMANDS = (
 Found = TypeVar("Found")
 
 
-def within(limit_s: float, work: Callable[[], Found]) -> Found:
+def call_within(limit_s: float, work: Callable[[], Found]) -> Found:
     """What ``work`` returns or raises; raises TimeoutError after ``limit_s``, and abandons its
     thread: a driver may never answer."""
     answers: queue.Queue[tuple[Found | None, BaseException | None]] = queue.Queue()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from suite.extensions.bringup.measuring.collecting import within
+from suite.extensions.bringup.measuring.collecting import call_within
 from suite.extensions.bringup.record import BringUp, FirstReading, MeterTrial, plant
 from suite.meters.meter import Meter, MeteredProcess, Reading, WithSettings, is_number
 from suite.meters.registry import open_meters
@@ -37,7 +37,7 @@ def try_meters(root: Path, report: Callable[[str], None]) -> Iterator[MeterTrial
     for meter in open_meters(root):
         report(f"reading {meter.name}")
         try:
-            yield within(TRIAL_LIMIT_S, lambda meter=meter: try_meter(meter))  # type: ignore[misc]
+            yield call_within(TRIAL_LIMIT_S, lambda meter=meter: try_meter(meter))  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001 - one broken driver must not hide the other meters
             yield MeterTrial(
                 meter.name,
@@ -90,7 +90,7 @@ def replayed(bringup: BringUp) -> Iterator[MeterTrial]:
 
 def _reads_the_same(meter: Meter, trial: MeterTrial) -> bool:
     try:
-        found = within(TRIAL_LIMIT_S, lambda: try_meter(meter))
+        found = call_within(TRIAL_LIMIT_S, lambda: try_meter(meter))
     except Exception:  # noqa: BLE001 - whatever a meter raises, it does not read the same
         return False
     return {(one.channel, one.unit) for one in found.readings} == {

@@ -143,7 +143,7 @@ def _as_set(context: BundleContext) -> Violations:
                 )
 
 
-def _enough(context: BundleContext) -> Violations:
+def _instructions_of_model(context: BundleContext) -> Violations:
     """Check the instructions of the run against the model's arithmetic."""
 
     request = context.request
@@ -380,7 +380,7 @@ RULES = (
         " the model's multiplications, so an instruction does the work of at most 256.",
         READINGS_AS_READ,
         (
-            OfBundle("instructions-enough", _enough),
+            OfBundle("instructions-enough", _instructions_of_model),
             OfBundle("clock-follows", _clock_follows, needs_split=True),
         ),
     ),

@@ -84,7 +84,7 @@ class Rates(NamedTuple):
     stolen: float
 
     @property
-    def taken(self) -> float:
+    def busy_or_stolen(self) -> float:
         """Busy and stolen, by the meter of the load."""
         return (self.busy or 0.0) + self.stolen
 
@@ -216,11 +216,13 @@ def _load(context: BundleContext) -> Violations:
                 " used as many"
             )
             yield Violation(each.node.file, expected, f"{own:.2f}")
-        if utilised is not None and abs(each.taken - utilised) > (
+        if utilised is not None and abs(each.busy_or_stolen - utilised) > (
             (TOLERANCE - 1) * utilised + LOST_TICKS
         ):
             expected = f"{utilised:.2f} busy CPU seconds per second, as utilisation.total says"
-            yield Violation(each.node.file, expected, f"{each.taken:.2f} by the load meter")
+            yield Violation(
+                each.node.file, expected, f"{each.busy_or_stolen:.2f} by the load meter"
+            )
 
 
 def _follows(context: BundleContext) -> Violations:
@@ -379,7 +381,7 @@ def _is_crowded(each: Rates) -> bool:
     cores = each.node.cores_read
     if each.busy is None or each.own is None or each.used is None or not cores:
         return False
-    is_full = each.taken > MIN_CROWDED_SHARE * cores
+    is_full = each.busy_or_stolen > MIN_CROWDED_SHARE * cores
     return is_full and each.own < each.used * TOLERANCE + SLACK
 
 

@@ -171,7 +171,7 @@ def proves_pictures(pinned: Pictures, record: DataRecord) -> bool:
     )
 
 
-def _when(context: BundleContext) -> Violations:
+def _digest_times(context: BundleContext) -> Violations:
     """Check when the digests were taken: right before the run, and long enough before it to read
     the files.
 
@@ -318,7 +318,7 @@ RULES = (
         "run `suite data verify`, then run again; do not edit data.json",
         (
             OfBundle("data-digests", _digests, CLOSED),
-            OfBundle("data-digested-before", _when),
+            OfBundle("data-digested-before", _digest_times),
         ),
     ),
     Rule(

@@ -36,7 +36,7 @@ WITHOUT_PAUSE = (
 )
 
 
-def _once(context: BundleContext) -> Violations:
+def _events_once(context: BundleContext) -> Violations:
     for rank, log in context.logs():
         points = [
             event
@@ -148,7 +148,7 @@ def _holes(context: BundleContext) -> Violations:
     for rank, log in context.logs():
         epochs_s = [epoch_s for *_, epoch_s in event_pairs(log, "epoch_start", "epoch_stop")]
         allowed_s = HOLE_S + HOLE_SHARE * (sum(epochs_s) / len(epochs_s) if epochs_s else 0.0)
-        for before, after, hole_s in _outside(log):
+        for before, after, hole_s in _uncovered_times(log):
             if hole_s > allowed_s:
                 names = [
                     f"{event.key}{'' if event.epoch is None else f' of epoch {event.epoch}'}"
@@ -163,7 +163,7 @@ def _holes(context: BundleContext) -> Violations:
                 )
 
 
-def _outside(log: Log) -> Iterator[tuple[LogEvent, LogEvent, float]]:
+def _uncovered_times(log: Log) -> Iterator[tuple[LogEvent, LogEvent, float]]:
     """The times within the run that no interval covers: the events around each, and its length in
     seconds."""
     last: LogEvent | None = None
@@ -225,7 +225,7 @@ RULES = (
         " Readers of MLPerf logs find intervals by the event types.",
         TRAINING_LOOP,
         (
-            OfBundle("log-keys-once", _once),
+            OfBundle("log-keys-once", _events_once),
             OfBundle("log-namespace", _namespaces),
             OfBundle("log-event-types", _types),
         ),

@@ -85,7 +85,7 @@ def _fetch(context: BundleContext) -> Violations:
             )
 
 
-def _apart(context: BundleContext) -> Violations:
+def _gaps_between_steps(context: BundleContext) -> Violations:
 
     for rank, steps in context.steps.by_rank():
         lengths_ns = np.nansum(np.round(steps.parts_s / SECONDS_PER_NS), axis=0)
@@ -144,7 +144,7 @@ RULES = (
         (
             OfBundle("parts-taken", _taken, needs_split=True),
             OfBundle("fetch-takes", _fetch, CLOSED),
-            OfBundle("steps-apart", _apart),
+            OfBundle("steps-apart", _gaps_between_steps),
         ),
     ),
     Rule(

@@ -109,7 +109,7 @@ def _course(context: BundleContext) -> Violations:
     high, low = UNTRAINED * guess, TRAINED * guess
     windows = np.lib.stride_tricks.sliding_window_view(losses, WINDOW)
     # a median beyond a limit has half of its window beyond it: few places need medians
-    above, below = _mostly(losses > high), _mostly(losses < low)
+    above, below = _is_mostly_true(losses > high), _is_mostly_true(losses < low)
     places = np.flatnonzero(above[:-WINDOW] & below[WINDOW:])
     before, after = (np.median(windows[each], axis=1) for each in (places, places + WINDOW))
     falls = np.flatnonzero((before > high) & (after < low))
@@ -125,7 +125,7 @@ def _course(context: BundleContext) -> Violations:
         )
 
 
-def _mostly(mask: Mask) -> Mask:
+def _is_mostly_true(mask: Mask) -> Mask:
     """Whether half of the WINDOW values from each place on are true."""
     counts = np.lib.stride_tricks.sliding_window_view(mask, WINDOW).sum(axis=1)
     found: Mask = counts >= WINDOW / 2

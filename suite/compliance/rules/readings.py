@@ -162,7 +162,7 @@ def _rounded(context: BundleContext) -> Violations:
             )
 
 
-def _apart(context: BundleContext) -> Violations:
+def _nodes_read_apart(context: BundleContext) -> Violations:
     """Check that no two nodes were read at the same moments: two recorders do not wait equally
     long. On the nodes' clocks, and on rank 0's."""
     bundle = context.bundle
@@ -383,7 +383,7 @@ RULES = (
         (
             OfBundle("readings-in-order", _order),
             OfBundle("readings-clock", _rounded),
-            OfBundle("nodes-read-apart", _apart),
+            OfBundle("nodes-read-apart", _nodes_read_apart),
         ),
     ),
     Rule(

@@ -78,16 +78,16 @@ def _rates(context: BundleContext) -> Violations:
 
 def _scheduled(request: Request) -> Request:
     """The request with nothing but what its learning rates follow from: the same for all seeds."""
-    kept: Request = _only(
+    kept: Request = _with_only(
         request, "data", "global_batch_size", "accumulation", "epochs", "optimizer"
     )
     return kept._replace(
-        data=_only(request.data, "train_samples"),
-        optimizer=_only(request.optimizer, "schedule", "base_learning_rate"),
+        data=_with_only(request.data, "train_samples"),
+        optimizer=_with_only(request.optimizer, "schedule", "base_learning_rate"),
     )
 
 
-def _only(part: Any, *names: str) -> Any:
+def _with_only(part: Any, *names: str) -> Any:
     return part._replace(**{name: None for name in part._fields if name not in names})
 
 

@@ -66,7 +66,7 @@ def _nonces(context: SubmissionContext) -> Violations:
         ):
             yield from _of_round(context.round, place, runs, used)
         if used:
-            yield from _without(runs)
+            yield from _seeds_without_nonce(runs)
             yield from _alike(used)
             yield from _numbers(place, used)
 
@@ -91,7 +91,7 @@ def _of_round(judged_by: Round, place: str, runs: Sequence[SubmittedRun], used: 
         )
 
 
-def _without(runs: Sequence[SubmittedRun]) -> Violations:
+def _seeds_without_nonce(runs: Sequence[SubmittedRun]) -> Violations:
     for run in runs:
         if run.nonce is None:
             yield Violation(

@@ -29,7 +29,7 @@ SHARED = {
 
 
 def _duplicates(context: SubmissionContext) -> Violations:
-    yield from _same(
+    yield from _shared_values(
         context,
         ("run_id", "times", "readings", "moment_of_digests"),
         "submit each run once, with its own files",
@@ -37,14 +37,14 @@ def _duplicates(context: SubmissionContext) -> Violations:
 
 
 def _same_losses(context: SubmissionContext) -> Violations:
-    yield from _same(
+    yield from _shared_values(
         context,
         ("losses",),
         "tell the reviewer on which machines and with which seeds the runs were made",
     )
 
 
-def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Violations:
+def _shared_values(context: SubmissionContext, names: Iterable[str], fix: str) -> Violations:
     """Values that a run shares with one that began before it, in this submission or another."""
     for name, run in product(names, context.runs):
         value = getattr(run, name)

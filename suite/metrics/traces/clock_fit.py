@@ -433,13 +433,13 @@ class _Grid:
         moments = np.arange(count)
         values = np.interp(moments, moments[filled], means[filled])
         reach = max(1, math.ceil(3 * period_s / step_s))
-        nearest = np.minimum(_since(filled), _since(filled[::-1])[::-1])
+        nearest = np.minimum(_places_since(filled), _places_since(filled[::-1])[::-1])
         known = (nearest <= reach).astype(np.float64)
         middle = float(values.mean())
         return cls(float(t_s[0]) + step_s / 2, step_s, (values - middle) * known, known)
 
 
-def _since(filled: Mask) -> Values:
+def _places_since(filled: Mask) -> Values:
     """Number of places since the last filled one; infinite before the first."""
     places = np.arange(len(filled), dtype=np.float64)
     last = np.maximum.accumulate(np.where(filled, places, -np.inf))

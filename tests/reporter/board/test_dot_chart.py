@@ -75,7 +75,7 @@ def test_a_row_says_its_device_and_framework_once(boards: dict[str, Leaderboard]
     rows = [row for one in view.views for chart in one.charts for row in chart.rows]
     assert len(rows) > 60
     for row in rows:
-        said = " · ".join((row.name, *view.told(row)))
+        said = " · ".join((row.name, *view.details(row)))
         assert said.count(row.best.system) == said.count(row.best.framework) == 1, said
 
 
@@ -389,7 +389,7 @@ def test_columns_that_are_empty_in_every_row_are_named_with_the_reason(
     boards: dict[str, Leaderboard],
 ) -> None:
     board = boards["lenet"]
-    assert all(board.is_known(column.figure) for column in board.others)
+    assert all(board.is_known(column.figure) for column in board.other_columns)
     reason = "the meter `load` did not read its channel `busy`"
     assert ("foreign_cpu_share", f"3 of 3 runs: {reason}") in [
         (column.figure, why) for column, why in board.unknown

@@ -15,7 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from suite.cli.app import (
-    _again,
+    _resume_hint,
     app,
     command_examples,
     command_help,
@@ -293,7 +293,7 @@ def test_what_is_typed_after_ctrl_c_works(
 ) -> None:
     """The folder of the interrupted run is taken; its states are there to go on from."""
     monkeypatch.chdir(tmp_path)
-    assert _again(typed.split()) == again
+    assert _resume_hint(typed.split()) == again
 
 
 def test_ctrl_c_before_a_command_begins_is_a_sentence(
