@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 EPOCHS = 4
 IN_HOURS_S = 7200
-_KEYS = {"max_epochs": "most_epochs"}  # in the format quick/1
 
 
 def quick(
@@ -124,9 +123,8 @@ def quick(
         if failed:
             left_out[name] = failed[0].removeprefix(f"{name}: ")
     if json:
-        keys = [_KEYS.get(each.name, each.name) for each in fields(QuickLook)]
-        rows = [dict(zip(keys, vars(look).values(), strict=True)) for look in looks]
-        print_rows("quick", [*rows, *_left_out(left_out, keys, "reason")])
+        keys = [each.name for each in fields(QuickLook)]
+        print_rows("quick", [*map(vars, looks), *_left_out(left_out, keys, "reason")])
     if left_out and not looks:
         raise Reported("\n".join(_lines(left_out)))
 
@@ -305,8 +303,8 @@ def _measured_lines(found: QuickLook) -> Iterator[str]:
             f" {_time(found.estimate.epoch_s, 1)}"
         )
         yield (
-            f"training:  {_time(found.estimate.epoch_s, found.max_epochs)} for all"
-            f" {found.max_epochs} epochs, without evaluations"
+            f"training:  {_time(found.estimate.epoch_s, found.most_epochs)} for all"
+            f" {found.most_epochs} epochs, without evaluations"
         )
 
 

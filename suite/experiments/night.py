@@ -112,7 +112,7 @@ def run_s_of(look: QuickLook) -> float | None:
     if look.projection is not None:
         return look.projection.time_s.value
     epoch_s = epoch_s_of(look)
-    return None if epoch_s is None else epoch_s * look.max_epochs
+    return None if epoch_s is None else epoch_s * look.most_epochs
 
 
 def epoch_s_of(look: QuickLook) -> float | None:

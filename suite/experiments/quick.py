@@ -35,7 +35,7 @@ class QuickLook:
     reference's epochs project that of any other.
 
     ``reason`` says why there is no projection. ``estimate`` is of a run that had no time for
-    MIN_EPOCHS; ``max_epochs`` is the number that the workload trains at most.
+    MIN_EPOCHS; ``most_epochs`` is the number that the workload trains at most.
     """
 
     workload: str
@@ -45,7 +45,7 @@ class QuickLook:
     reached_s: float | None
     projection: TimeProjection | None
     reason: str | None
-    max_epochs: int
+    most_epochs: int
     estimate: EpochFromSteps | None = None
 
 

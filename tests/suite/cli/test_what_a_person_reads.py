@@ -290,7 +290,7 @@ def look(**changes: Any) -> QuickLook:
                 "projection": projection,
                 "reason": None,
                 "estimate": None,
-                "max_epochs": 10,
+                "most_epochs": 10,
                 "run": "runs/lenet",
                 **changes,
             }

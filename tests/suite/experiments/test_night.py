@@ -28,7 +28,7 @@ FAILED = PlannedWorkload("resnet18", None, False, "no batch fits into memory")
 
 
 def look(workload: str, reached_s: float | None, epoch_s: float | None = None) -> QuickLook:
-    return QuickLook(workload, Path("looks"), 3, epoch_s, reached_s, None, None, max_epochs=10)
+    return QuickLook(workload, Path("looks"), 3, epoch_s, reached_s, None, None, most_epochs=10)
 
 
 def test_the_cheapest_workloads_are_planned_and_the_others_say_what_they_need() -> None:

@@ -126,7 +126,7 @@ def test_steps_where_there_is_no_time_for_three_epochs(
     assert (
         found.projection is None and found.reason is not None and f"{steps} steps" in found.reason
     )
-    said = quick_sentence(replace(found, max_epochs=30))
+    said = quick_sentence(replace(found, most_epochs=30))
     assert (
         f"lenet: {steps} steps; at their speed an epoch takes " in said
         and "for all 30 epochs, without evaluations" in said
