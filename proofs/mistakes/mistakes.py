@@ -622,9 +622,9 @@ IN_PIPELINES = (
         ),
         (
             "ranks: blocks of a mini-batch for every n-th sample",
-            "[self._share.rank :: self._share.size]",
+            "whole[self._share.of(len(whole))]",
             (
-                "[self._share.rank * (self._size // self._share.size) :][: self._size //"
+                "whole[self._share.rank * (self._size // self._share.size) :][: self._size //"
                 " self._share.size if self._share.rank + 1 < self._share.size else None]"
             ),
         ),

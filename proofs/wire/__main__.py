@@ -189,7 +189,7 @@ def beside(command: Sequence[str]) -> Iterator[None]:
 def rows_of(case: Case, found: Mapping[str, Any]) -> Iterator[Row]:
     """A row for each kind of number on the wire."""
     exact_s = limit_bytes(case.hosts, found["gradient_bytes"]) / found["goodput_bytes_s"]
-    alone_s = statistics.median(found["exchange_alone_s"])
+    unhidden_s = statistics.median(found["exchange_alone_s"])
     forward_s = statistics.median(found["forward_s"])
     for way, rival in RIVALS.items():
         is_exact = NUMBERS[way] == "float32"
@@ -210,7 +210,7 @@ def rows_of(case: Case, found: Mapping[str, Any]) -> Iterator[Row]:
             *(f"{longest}{percentile(side) * 1e3:.1f} ms" for side in (ours, theirs)),
             _interval(*tail),
             f"{found['goodput_bytes_s'] * 8e-6:.0f} Mbit/s",
-            f"{limit_s / alone_s:.2f}" if is_exact else "",
+            f"{limit_s / unhidden_s:.2f}" if is_exact else "",
             f"{share:.2f}",
             ", ".join(f"{load:.1f}" for load in found["load"]),
         )

@@ -321,9 +321,8 @@ def _put_back_power_settings() -> None:
     # these say what is left, or put it back
     if not has_records() or sys.argv[1:3] in (["power", "show"], ["power", "restore"]):
         return
-    # start-up: of killed commands only
-    from suite.cli.power_modes import put_back_sentence
-    from suite.machine.modes.set_and_restore import recover_modes
+    from suite.cli.power_modes import put_back_sentence  # start-up: of killed commands only
+    from suite.machine.modes.set_and_restore import recover_modes  # likewise
 
     try:
         for done in recover_modes():

@@ -25,7 +25,7 @@ command."""
 
 
 def allow_open_files(hosts: int) -> None:
-    """Raise this process's soft limit of open files, which mpirun inherits, to what so many hosts
+    """Raise this process's soft limit of open files, which mpirun inherits, to what N hosts
     need, as far as the hard limit allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = FILES + FILES_PER_HOST * hosts

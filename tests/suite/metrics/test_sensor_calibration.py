@@ -134,7 +134,7 @@ def test_an_uncertain_gain_is_neither_right_nor_wrong():
     found = Simulation(noise_w=0.05, levels_w=(3.0, 3.02, 3.04, 3.06)).calibrated()
     assert found.deviates is None
     assert found.gain is not None
-    assert "more stairs" in found.reason
+    assert "more steps" in found.reason
 
 
 @settings(deadline=None)  # the first call loads SciPy
