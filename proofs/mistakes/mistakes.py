@@ -363,7 +363,7 @@ _ASPECT = "aspect = math.exp(math.log(3 / 4) + draw[1] * (math.log(4 / 3) - math
 _DRAWS = "random_sample((len(order), reader.draws))"
 _SPLIT = "        split = _checked(reader.training(), request.data.train_samples, request)\n"
 _TRAINED = "request.global_batch_size, draws, normalise, self._share)"
-_EVALUATED = "np.arange(self._share.rank, len(split.labels), self._share.size)"
+_EVALUATED = "np.arange(len(split.labels))[self._share.of(len(split.labels))]"
 _ORDER = "np.random.RandomState([seed, epoch]).permutation(samples)"
 
 IN_PIPELINES = (
@@ -645,7 +645,7 @@ IN_PIPELINES = (
         (
             "evaluation: the first rank's share for all",
             _EVALUATED,
-            _EVALUATED.replace("self._share.rank", "0"),
+            _EVALUATED.replace("self._share.of", "self._share._replace(rank=0).of"),
         ),
     ),
 )

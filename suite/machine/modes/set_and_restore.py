@@ -96,9 +96,8 @@ def set_mode(requested: RequestedMode, root: Path = SYSTEM) -> None:
             record = RestoreRecord(SCHEMA, owner, requested.label, now)
         else:
             record = replace(earlier, owner=owner, wanted=requested.label, is_complete=False)
-        record = _with_stored_clocks(
-            record, requested, available, root, journal.stored_clocks(JournalKind.KEPT), lock
-        )
+        stored = journal.stored_clocks(JournalKind.KEPT)
+        record = _with_stored_clocks(record, requested, available, root, stored, lock)
 
         def save(found: Sequence[FileValue]) -> None:
             nonlocal record, now
