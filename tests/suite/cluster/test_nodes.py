@@ -81,6 +81,17 @@ def test_a_start_up_file_that_waits_for_input_is_named(
     assert "pi2.invalid true`, which must end at once and ask nothing" in str(answer.remedy)
 
 
+def test_a_single_host_sends_a_line_before_it_reads_its_data(tmp_path: Path) -> None:
+    """One that sends nothing for START_TIMEOUT_S is ended, and data may take longer to read."""
+    said = tmp_path / "said"
+    tells = agent(tmp_path, f'shift; test "$*" != true || exit 0; sh -c "$*" | tee {said}')
+    (answer,) = ask_nodes(
+        (HOST,), NodeQuestion(Path("/usr/bin/python3"), (), str(tells), "pytorch")
+    )
+    assert answer.facts is not None and answer.facts.unreached == {}
+    assert said.read_text().startswith('{"port": ')
+
+
 @pytest.mark.parametrize("program", ["/nowhere/agent", "ssh -p 2222"])
 def test_an_agent_that_is_no_program_is_blamed_and_not_the_host(program: str) -> None:
     answer = asked(program)
