@@ -23,9 +23,9 @@ from suite.launch.mpirun import FailedProcess
 
 START_TIMEOUT_S = 60.0
 RELEASE_TIMEOUT_S = 6.0
-EXITED_ALONE = "exited while other ranks kept running"
 """Within the ten seconds for which a rank waits for a reply; enough for a recorder to attach its
 meters."""
+EXITED_ALONE = "exited while other ranks kept running"
 MIN_PAUSE_S = 5.0
 """The harness polls five times a second: after a longer time it was stopped itself."""
 MAX_LINE_BYTES = 4096
