@@ -1,6 +1,7 @@
 """Commands on other hosts: the SSH command line, and the script that starts a module of the suite
 there."""
 
+import re
 import resource
 import shlex
 from collections.abc import Sequence
@@ -67,4 +68,5 @@ def module_script(interpreters: Sequence[Path], module: str, argument: str) -> s
         f" {shlex.quote(argument)}; done; "
         f'{LIST} "$python" >&2; exit {NO_INTERPRETER}'
     )
-    return f"exec sh -c {shlex.quote(script)}"
+    # within quotes csh would expand "!", and fish shorten two backslashes
+    return "exec sh -c " + re.sub(r"[\\!]", r"'\\\g<0>'", shlex.quote(script))

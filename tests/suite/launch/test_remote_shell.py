@@ -47,11 +47,12 @@ def test_a_missing_interpreter_and_a_missing_checkout_have_exit_codes(
 
 def test_no_login_shell_reads_the_script() -> None:
     """fish and csh have other loops and conditions: they get two words and one in quotes."""
-    script = module_script((Path("/bin/echo"),), "module", """{"data": "it's $HOME"}""")
+    argument = r"""{"data": "it's $HOME!now\\\\here\""}"""
+    script = module_script((Path("/bin/echo"),), "module", argument)
     words = shlex.split(script)
     assert (words[:3], len(words)) == (["exec", "sh", "-c"], 4)
     for shell in filter(shutil.which, ("bash", "dash", "fish", "tcsh", "zsh")):
-        assert run(script, shell).stdout == """-m module {"data": "it's $HOME"}\n""", shell
+        assert run(script, shell).stdout == f"-m module {argument}\n", shell
 
 
 def test_a_path_that_cannot_be_used_has_a_reason() -> None:
