@@ -186,7 +186,7 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
     wrong = (*different.missing, *different.changed)
     return (
         f"{directory} lacks {len(different.missing)} of the {len(names)} images; the number of"
-        " images that differ from the published ones, as thumbnails or re-encoded images do, is"
+        " images that differ from the published ones, for example because they were re-encoded, is"
         f" {len(different.changed)}; the first one missing or different is {wrong[0]}"
         if wrong
         else None

@@ -152,9 +152,10 @@ RULES = (
         "An evaluation takes at least a 48th of the compute time that fast training steps need"
         " for as many samples. On an accelerator, the limit is lower if mini-batches are smaller"
         " than evaluation batches.",
-        "An evaluation needs a forward pass for every sample, a third of the work of training;"
-        " the limit is a sixteenth of that. On an accelerator, small mini-batches waste time, so"
-        " an evaluation batch can be as fast as a smaller training batch.",
+        "An evaluation needs a forward pass for every sample, which is a third of a training"
+        " step's work; the limit is a sixteenth of this third. On an accelerator, small"
+        " mini-batches waste time, so a whole evaluation batch can take as little time as a"
+        " smaller training batch.",
         "evaluate every sample with the whole model, and run again",
         (OfBundle("evaluation-time", _long_enough, needs_split=True),),
     ),

@@ -276,8 +276,8 @@ def _resolved(context: BundleContext) -> Violations:
                 if len(known) >= MIN_RESOLVED and step_w / 2 > error_w > 0:
                     yield Violation(
                         node.file,
-                        f"an analyser with steps of at most {2 * error_w:.3g} W, twice its error"
-                        f" ({total.rule.gain_error:.0%} of its mean power)",
+                        f"readings in steps of at most {2 * error_w:.3g} W: twice an analyser's"
+                        f" error, which is {total.rule.gain_error:.0%} of the mean power",
                         f"{channel.source} {channel.name} in steps of {step_w:g} W",
                     )
 
