@@ -11,7 +11,7 @@ from reference_impls import contract
 from suite.bundle import layout
 from suite.bundle.reader import Bundle, RunRecord
 from suite.execution.closing import has_records, training_ended
-from suite.execution.heartbeat import EXITED_ALONE, Heartbeat, HeartbeatMonitor
+from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.run_records import amend_system
 from suite.execution.training import Training
@@ -65,7 +65,7 @@ def _outcome(training: Training, report: ExitReport, remote: RemoteRecorders) ->
         cause = training.problem or describe_failure(
             report, training.monitor, remote, kills_since(training.kills_before)
         )
-        if EXITED_ALONE in cause and report.is_ranks_own:
+        if training.monitor.has_lone_exit and report.is_ranks_own:
             cause = f"{cause}: {report.last_line}"
         message = f"{cause.rstrip('.')}; {_last_epoch(path)}"
     return {"status": "failed", "exit_code": exit_code, "message": message}

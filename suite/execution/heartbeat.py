@@ -25,7 +25,6 @@ START_TIMEOUT_S = 60.0
 RELEASE_TIMEOUT_S = 6.0
 """Within the ten seconds for which a rank waits for a reply; enough for a recorder to attach its
 meters."""
-EXITED_ALONE = "exited while other ranks kept running"
 MIN_PAUSE_S = 5.0
 """The harness polls five times a second: after a longer time it was stopped itself."""
 MAX_LINE_BYTES = 4096
@@ -89,6 +88,7 @@ class HeartbeatMonitor:
         self._address = f"{_address_for(hosts)}:{self._server.server_address[1]}"
         self._began_s = self._polled_s = clock()
         self.longest_pause_s = 0.0
+        self.has_lone_exit = False  # the failure is a rank that exited by itself
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -154,7 +154,8 @@ class HeartbeatMonitor:
                     " harness ended the run"
                 )
             if len(ranks_exited) < self._ranks:
-                return f"{beat} {EXITED_ALONE} for {HEARTBEAT_TIMEOUT_S:g} s"
+                self.has_lone_exit = True
+                return f"{beat} exited while other ranks kept running for {HEARTBEAT_TIMEOUT_S:g} s"
         missing = self.first_missing_rank()
         if missing is not None and now_s - self._began_s > START_TIMEOUT_S:
             return (

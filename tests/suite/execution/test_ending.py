@@ -10,7 +10,6 @@ from suite.bundle.lifetime import Lifetime
 from suite.bundle.reader import Bundle
 from suite.execution import ending, power_pulse
 from suite.execution.ending import describe_failure
-from suite.execution.heartbeat import EXITED_ALONE
 from suite.execution.power_pulse import Pulse, run_pulse, with_pulses
 from suite.launch.process import exit_report
 from tests.builders import make_bundle
@@ -28,7 +27,7 @@ INTERRUPTED = {"status": "interrupted", "message": BY_USER}
         ({"interrupted": BY_USER}, False, 0, INTERRUPTED),
         ({"interrupted": BY_USER, "problem": "it hangs."}, False, -9, INTERRUPTED),
         (
-            {"problem": "it hangs.", "monitor": True},
+            {"problem": "it hangs.", "monitor": SimpleNamespace(has_lone_exit=False)},
             True,
             0,
             {
@@ -83,7 +82,10 @@ def test_what_a_rank_printed_before_it_exited_alone_is_in_the_message(
     """Before MPI is initialised, mpirun does not end the other ranks."""
     run = SimpleNamespace(records=SimpleNamespace(path=good_bundle))
     training = SimpleNamespace(
-        run=run, monitor=True, problem=f"rank 2 {EXITED_ALONE} for 10 s", interrupted=None
+        run=run,
+        monitor=SimpleNamespace(has_lone_exit=True),
+        problem="rank 2 exited while other ranks kept running for 10 s",
+        interrupted=None,
     )
     report = exit_report(1, ["ModuleNotFoundError: No module named 'torch'"], 3)
     message = ending._outcome(training, report, None)["message"]  # type: ignore[arg-type]

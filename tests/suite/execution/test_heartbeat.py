@@ -158,6 +158,7 @@ def test_a_rank_that_exits_while_others_run_has_failed(
     assert "rank 1 on node 127.0.0.2 exited while other ranks kept running" in str(
         monitor.failure()
     )
+    assert monitor.has_lone_exit
     monitor.disconnected(Heartbeat(0, "127.0.0.1", 1000, clock.now_s, None))
     assert monitor.failure() is None
 
