@@ -23,6 +23,7 @@ import pytest
 from benchmarks.runner.benchmark import Benchmark, Ratio, Skipped, alternating, ratio_of
 from benchmarks.runner.child import Usage, usage_of
 from benchmarks.runner.command_line import run_alone
+from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
 from tests.browser import Tab, browser
 from tests.builders import Scenario, make_bundle
@@ -171,7 +172,10 @@ def inodes(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def generate(folder: Path, bundles: int, runs: int) -> None:
-    """Made-up bundles that comply: another submitter per entry, another seed per run."""
+    """Made-up bundles: another submitter per entry, another seed per run.
+
+    Raises SuiteError if the rules have changed so that they no longer comply.
+    """
     folder.mkdir()
     entries = -(-bundles // runs)
     with ProcessPoolExecutor() as workers:
@@ -184,6 +188,9 @@ def generate(folder: Path, bundles: int, runs: int) -> None:
                 chunksize=8,
             )
         )
+    findings = check_bundle(next(folder.iterdir())).findings
+    if findings:
+        raise SuiteError(f"the made-up bundles do not comply: {findings[0]}")
 
 
 def make_run(folder: Path, entry: int, number: int) -> None:
@@ -194,7 +201,9 @@ def make_run(folder: Path, entry: int, number: int) -> None:
         organization=f"generated-{entry:04d}",
         seed=1000 + number,
         step_s=0.02 * (1 + 0.3 * ((entry * 7919) % 1000) / 1000),
+        evaluation_s=0.6,
         power_w=3 + 2 * ((entry * 104729) % 1000) / 1000,
+        idle_w=2.0,
         jitter=0.01,
         learning_rate=0.04,
         counted=True,

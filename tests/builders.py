@@ -102,6 +102,7 @@ class Scenario:
     batch_size: int = 32
     accuracies: tuple[float, ...] = (0.97, 0.985, 0.9905)
     step_s: float = 0.0005
+    evaluation_s: float = 0.1
     organization: str = "none"
     threads: int = 2
     power_w: float | None = None
@@ -570,7 +571,7 @@ class _Writer:
 
     def evaluate(self, epoch: int, correct: int) -> None:
         self._event("INTERVAL_START", "eval_start", epoch_num=epoch)
-        self._now_ns += 10**8
+        self._now_ns += round(1e9 * self._scenario.evaluation_s)
         self._event(
             "POINT_IN_TIME",
             "eval_accuracy",
