@@ -8,6 +8,7 @@ neither.
 import array
 import atexit
 import os
+import signal
 import socket
 import threading
 import time
@@ -25,6 +26,9 @@ BURST, SLEEP_S = 20, 20e-6
 # of the thread that calls MPI during the backward pass: 63 kB at 1 Gbit/s, less than a socket holds
 PAUSE_S = 5e-4
 PROBE_S = 1e-4
+FIRST_MESSAGES_S = 300
+"""Within this time of its start every rank imports its framework, which takes a minute from a slow
+card, and exchanges its first messages."""
 
 
 class Machine(NamedTuple):
@@ -286,9 +290,14 @@ def whole_offsets(edges: "Dict[int, ClockOffset]", size: int) -> List[ClockOffse
 
 def join(ranks: int) -> World:
     """The world of a run: this process, or for several ranks its MPI job; raises ContractError when
-    that has another size."""
+    that has another size.
+
+    Libraries of MPI that do not fit one another wait for ever: SIGALRM ends a rank that has
+    received nothing from the others for FIRST_MESSAGES_S.
+    """
     if ranks == 1:
         return World()
+    signal.alarm(FIRST_MESSAGES_S)
     try:
         return MpiWorld(ranks)
     except ImportError as error:
@@ -296,6 +305,8 @@ def join(ranks: int) -> World:
             "mpi4py cannot be imported ({});"
             " create the environment again with `suite env create`.".format(error)
         ) from error
+    finally:
+        signal.alarm(0)
 
 
 class Plan(NamedTuple):

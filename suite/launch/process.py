@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 
+from reference_impls.communication import FIRST_MESSAGES_S
 from suite.files.paths import repository_root
 from suite.launch.mpirun import (
     FailedProcess,
@@ -87,6 +88,10 @@ MEANINGS = {
     ),
     signal.SIGABRT: "with which a library ended the program",
     signal.SIGFPE: "an arithmetic error",
+    signal.SIGALRM: (
+        f"because no message of the other ranks arrived over MPI within {FIRST_MESSAGES_S} s;"
+        " compare the MPI libraries of the hosts, also those in LD_LIBRARY_PATH"
+    ),
 }
 """What commonly sends these signals. Before SIGABRT, a library writes why; what was written before
 any other has nothing to do with it."""

@@ -1,6 +1,7 @@
 """What ranks share out and how gradients are put together; the exchange itself is tested in
 tests/suite/verify/test_verify_ranks.py."""
 
+import signal
 import subprocess
 import sys
 
@@ -17,6 +18,7 @@ from reference_impls.communication import (
     whole_offsets,
 )
 from suite.files.paths import repository_root
+from suite.launch.process import describe_signal
 
 
 def test_buckets_fill_from_the_last_parameter_to_the_first() -> None:
@@ -86,3 +88,16 @@ def test_machines_of_one_name_are_named_by_their_addresses(
     machines: list[tuple[str, str, str | None]], names: list[str]
 ) -> None:
     assert node_names([Machine(*each) for each in machines]) == names
+
+
+def test_a_rank_that_hears_nothing_over_mpi_is_ended_by_an_alarm() -> None:
+    words = (
+        "import time; from reference_impls import communication;"
+        " communication.MpiWorld = lambda size: time.sleep(3600);"
+        " communication.FIRST_MESSAGES_S = 1; communication.join(2)"
+    )
+    ended = subprocess.run([sys.executable, "-c", words], cwd=repository_root(), check=False)
+    assert ended.returncode == -signal.SIGALRM
+    assert describe_signal(signal.SIGALRM).startswith(
+        "signal 14 (SIGALRM), because no message of the other ranks arrived over MPI within 300 s;"
+    )
