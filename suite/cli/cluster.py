@@ -59,7 +59,7 @@ def doctor(
             "No hosts to check were named; name them with --hostfile FILE, or use --launch-agent "
             "srun within a Slurm allocation."
         )
-    placement = place_ranks(nodes, hostfile, 1, launch_agent)
+    placement = place_ranks(nodes, hostfile, None, launch_agent)
     found = examine_cluster(placement, _environment(framework), _folders(data))
     if json:
         print_json("cluster-doctor", vars(found))
@@ -125,7 +125,7 @@ def _show(found: Examination) -> None:
     for problem in found.problems:
         print(f"\n{problem.sentence}.\n  fix: {problem.remedy}.")
     if not found.problems:
-        print("\nThese hosts can train together.")
+        print(f"\nThese hosts can train together in {load_framework(found.framework).title}.")
 
 
 def _link_text(measure: LinkMeasure | None) -> str:

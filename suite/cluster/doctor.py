@@ -24,8 +24,10 @@ from suite.launch.placement import Placement
 
 @dataclass(frozen=True)
 class Examination:
-    """The result of all checks; ``links`` is None when fewer than two nodes are fit."""
+    """The result of all checks with the environment of ``framework``; ``links`` is None when fewer
+    than two nodes are fit."""
 
+    framework: str
     answers: tuple[NodeAnswer, ...]
     links: LinkMeasures | None
     problems: tuple[ClusterProblem, ...]
@@ -47,7 +49,10 @@ def examine_cluster(
         else None
     )
     return Examination(
-        answers, links, (*of_hosts, *judge_cluster(answers, links, _expected(environment)))
+        environment.framework,
+        answers,
+        links,
+        (*of_hosts, *judge_cluster(answers, links, _expected(environment))),
     )
 
 

@@ -66,7 +66,7 @@ def problems(answer: "subprocess.CompletedProcess[str]") -> list[tuple[str, str]
 def test_hosts_that_are_well_can_train_together(doctor: Doctor) -> None:
     answer = doctor()
     assert answer.returncode == 0, answer.stdout + answer.stderr
-    assert "These hosts can train together." in answer.stdout
+    assert "These hosts can train together in " in answer.stdout
     found = json.loads(doctor("--json").stdout)
     assert [each["facts"]["node"] for each in found["answers"]] == ["node1", "node2", "node3"]
     assert {each["facts"]["link"]["interface"] for each in found["answers"]} == {"eth0"}

@@ -251,6 +251,13 @@ def test_a_hostfile_is_read_before_an_environment_is_looked_for(suite: Run, tmp_
     assert answer.stderr.startswith(f"error: {tmp_path} cannot be read: Is a directory; ")
 
 
+def test_the_doctor_refuses_the_slots_that_a_run_refuses(suite: Run, tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts.txt"
+    hosts.write_text("pi1 slots=2\npi2 slots=4\n", "utf-8")
+    answer = suite.refused(f"cluster doctor --hostfile {hosts}", SUITE_HOME=str(tmp_path))
+    assert "states different numbers of slots (2, 4)" in answer.stderr
+
+
 def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bundle: Path) -> None:
     answer = suite.typed(f"power attach {good_bundle} /nowhere.csv --covers board")
     assert (answer.returncode, answer.stderr) == (

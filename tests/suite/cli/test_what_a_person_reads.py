@@ -139,7 +139,13 @@ def test_a_cluster_s_hosts_have_their_own_links(capsys: pytest.CaptureFixture[st
     measure = LinkMeasure(1, "pi4", 0.0004, 94.26, 1, 0, -2_500_000, 40_000)
     cluster._show(
         cast(
-            Any, SimpleNamespace(answers=answers, links=LinkMeasures((measure,), None), problems=())
+            Any,
+            SimpleNamespace(
+                framework="pytorch",
+                answers=answers,
+                links=LinkMeasures((measure,), None),
+                problems=(),
+            ),
         )
     )
     said = capsys.readouterr().out.splitlines()
@@ -149,7 +155,7 @@ def test_a_cluster_s_hosts_have_their_own_links(capsys: pytest.CaptureFixture[st
         "pi4              eth0 (ethernet, speed unknown: it states none); from the first node:"
         " round trip 0.4 ms, 94.3 Mbit/s, clock difference -2.5 ms ± 0.04 ms"
     )
-    assert said[-1] == "These hosts can train together."
+    assert said[-1] == "These hosts can train together in PyTorch."
     assert [cluster._rate(rate) for rate in (99.94, 100.0, 940.6)] == [
         "99.9 Mbit/s",
         "100 Mbit/s",
