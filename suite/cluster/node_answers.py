@@ -336,8 +336,9 @@ def _unreached(host: str, agent: str | None) -> NodeAnswer | None:
         return None
     if UNKNOWN_KEY in ran.stderr:
         remedy = (
-            f"type `{typed}`: accept the host's key if it is new; if it changed because the machine"
-            f" was set up again, first remove the old key with `ssh-keygen -R {host}`"
+            f"type `{typed}`: accept the host's key if it is new. If the key has changed, another"
+            " machine may have the host's address; only if this machine was set up again, remove"
+            f" the old key with `ssh-keygen -R {host}`"
         )
     return NodeAnswer(host, False, None, f"{start}: {_last_words(ran)}", remedy)
 

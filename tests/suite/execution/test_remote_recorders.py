@@ -147,6 +147,7 @@ def test_a_machine_with_two_names_is_not_measured_twice(
     [
         ("echo 'ssh: Connection refused' >&2; exit 255", "ssh: Connection refused"),
         ("exit 71", "no suite in"),
+        ("echo 'ls: cannot access …: Permission denied' >&2; exit 71", "Permission denied"),
         ("exit 72", "no interpreter"),
         ("exit 3", "exit code 3"),
         ("exit 255", "a signal ended its recorder, or the SSH connection was lost"),
