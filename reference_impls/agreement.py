@@ -26,6 +26,7 @@ from reference_impls.contract import (
     monotonic_ns,
 )
 from reference_impls.data_stalls import drop_files
+from reference_impls.training_state import has_statistics
 
 SUMS, PIECE = 16, 2**20
 TOLERANCES = {FLOAT32: 0.2, TF32: 0.2}
@@ -97,7 +98,7 @@ class Agreement:
         began_ns, seed = monotonic_ns(), self._draw().getrandbits(32)
         before = self._implementation.training_state()
         gradients = self._implementation.gradients(self._implementation.to_device(batch))
-        if any(name.startswith("statistic/") for name in before):
+        if has_statistics(before):
             self._implementation.restore(before)
         names = sorted(gradients)
         own = np.array([sketch(gradients[name], seed ^ _number(name)) for name in names])

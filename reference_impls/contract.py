@@ -30,6 +30,8 @@ import sys
 import time
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
+from reference_impls.training_state import has_statistics
+
 CONTRACT_VERSION = 2
 REQUEST_NAME = "request.json"
 TOKEN = ":::MLLOG "
@@ -480,7 +482,7 @@ class Implementation(abc.ABC):
         Called after every epoch of several ranks that normalise locally, so that the evaluated
         model is the same on all of them. Synchronised ranks have equal statistics.
         """
-        if any(name.startswith("statistic/") for name in self.training_state()):
+        if has_statistics(self.training_state()):
             raise ContractError(
                 "this implementation has statistics of batch normalisation, and no method"
                 " average_statistics for several ranks."

@@ -37,7 +37,7 @@ from reference_impls.records import Records
 from reference_impls.shares import share_by_speed
 from reference_impls.shown_steps import ShownSteps
 from reference_impls.state_file import Progress, broadcast_state, state_name, write_state
-from reference_impls.training_state import KINDS, State, digests, shapes, sizes
+from reference_impls.training_state import KINDS, State, digests, has_statistics, shapes, sizes
 from reference_impls.updates import learning_rate, learning_rates, places, steps_per_epoch
 
 
@@ -187,7 +187,7 @@ def _log_span(
     request: Request, world: World, log: LogWriter, implementation: Implementation
 ) -> None:
     """Log over how many samples this rank normalises, where the model has batch normalisation."""
-    if any(name.startswith("statistic/") for name in implementation.training_state()):
+    if has_statistics(implementation.training_state()):
         log.point("model_bn_span", contract.normalisation_span(request, world.rank))
     elif request.parallel.normalisation == contract.SYNCHRONISED:
         raise contract.ContractError(

@@ -18,8 +18,9 @@ from reference_impls.contract import (
     monotonic_ns,
 )
 from reference_impls.data_stalls import drop_files
+from reference_impls.training_state import has_statistics
 
-STEPS, LEAST_S = 5, 3.0
+STEPS, MIN_S = 5, 3.0
 """The measurement has at least these steps, after one that may compile, and takes at least this
 time: single steps of small models scatter."""
 
@@ -71,7 +72,7 @@ def share_by_speed(
     state in which they were.
     """
     began_ns, before = monotonic_ns(), implementation.training_state()
-    if request.parallel.normalisation == LOCAL and _normalises(before):
+    if request.parallel.normalisation == LOCAL and has_statistics(before):
         raise ContractError(
             "ranks with unequal shares would normalise over unequal numbers of samples; add"
             " --normalisation synchronised, or leave --shares out."
@@ -97,7 +98,7 @@ def _step_s(world: World, implementation: Implementation, on_device: Any) -> flo
     """The median time of a step, without its wait for other ranks; rank 0 says when it is the last
     one."""
     times_s, began_ns = [], monotonic_ns()  # type: List[float], int
-    while len(times_s) <= STEPS or world.bcast(_since_s(began_ns) < LEAST_S):
+    while len(times_s) <= STEPS or world.bcast(_since_s(began_ns) < MIN_S):
         step_ns = monotonic_ns()
         communication_s = implementation.step(on_device, 0.0, 1.0 / world.size).communication_s
         times_s.append(_since_s(step_ns) - communication_s)
@@ -106,7 +107,3 @@ def _step_s(world: World, implementation: Implementation, on_device: Any) -> flo
 
 def _since_s(then_ns: int) -> float:
     return (monotonic_ns() - then_ns) * SECONDS_PER_NS
-
-
-def _normalises(state: Dict[str, Any]) -> bool:
-    return any(name.startswith("statistic/") for name in state)

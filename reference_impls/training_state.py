@@ -54,3 +54,8 @@ def sizes(state: State) -> Dict[str, int]:
         kind: sum(memoryview(state[name]).nbytes for name in state if name.startswith(kind + "/"))
         for kind in KINDS
     }
+
+
+def has_statistics(state: State) -> bool:
+    """Whether the model keeps running statistics: every rank has those of its own samples."""
+    return any(name.startswith("statistic/") for name in state)

@@ -33,7 +33,7 @@ from suite.files.paths import repository_root
 FAULTS = Path(__file__).with_name("faults.json")
 KEPT = repository_root() / "build" / "proofs" / "injected-faults.json"
 COVERAGE = KEPT.parent / "injected-faults-coverage"
-LEAST_SHARE = 0.9
+MIN_SHARE = 0.9
 COLLECTION = "the collection of tests"
 BY_TESTS, BY_PROOFS, BY_NOTHING = "make test", "a proof", "nothing"
 
@@ -90,7 +90,7 @@ def main(ids: Sequence[str]) -> int:
     if not ids:
         KEPT.unlink()
         shutil.rmtree(COVERAGE)
-    return int(noticed < LEAST_SHARE * len(chosen))
+    return int(noticed < MIN_SHARE * len(chosen))
 
 
 def _show(

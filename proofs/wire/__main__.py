@@ -41,9 +41,9 @@ HEADING = (
     "| model | hosts | link | other process | sent | n | ours | DDP | ours / DDP | ours, 99 % |"
     " DDP, 99 % | ours / DDP, 99 % | bare TCP | limit / alone | limit / ours | load |"
 )
-TURN_S, MOST_STEPS = 1.5, 40
+TURN_S, MAX_STEPS = 1.5, 40
 """Seconds of a turn, if nothing but the link took time, and its most steps."""
-MOST_MEGABITS = 100
+MAX_MEGABITS = 100
 """Fastest links of hosts that share cores."""
 RESAMPLES = 2000
 BUSY = """
@@ -72,7 +72,7 @@ class Case:
     def steps(self) -> int:
         """Steps of a turn: fewer on a slow link."""
         limit_s = limit_bytes(self.hosts, MODELS[self.model].gradient_bytes) * 8e-6 / self.megabits
-        return min(MOST_STEPS, max(1, int(TURN_S / limit_s)))
+        return min(MAX_STEPS, max(1, int(TURN_S / limit_s)))
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ def cases(options: argparse.Namespace) -> Iterator[Case]:
         options.models.split(","),
         map(float, options.megabits.split(",")),
     ):
-        if hosts <= (os.cpu_count() or 1) or (load == "none" and megabits <= MOST_MEGABITS):
+        if hosts <= (os.cpu_count() or 1) or (load == "none" and megabits <= MAX_MEGABITS):
             yield Case(model, hosts, megabits, load, int(options.turns))
 
 

@@ -39,7 +39,7 @@ NO_DATES: Mapping[str, Mapping[str, Any]] = {
 }
 PT_PER_IN, PLANE_IN, ROW, MARGIN, EDGE = 72.0, 2.0, 21.0, 6.0, 3.0
 """Height of a plane with its axis; units of a row, right of rows, and left and right of all."""
-LABEL_SHARE, LEAST_STRETCH, PT_PER_RADIUS = 0.4, 0.4, 0.89
+LABEL_SHARE, MIN_STRETCH, PT_PER_RADIUS = 0.4, 0.4, 0.89
 """The most of a figure's width that labels of rows take; the least share of their height that rows
 and planes keep in a figure of a given height; the size of marks."""
 ANCHORS = {"start": "left", "middle": "center", "end": "right"}
@@ -118,7 +118,7 @@ def _laid_out(figure: PaperFigure, look: PaperLook, drawn: Any) -> Canvas:
     height = look.height_in / unit_in
     twice = replace(widths, row=2 * ROW, plane=2 * plane)
     grows = lay_out(figure.panels, twice).height - canvas.height
-    stretch = max(1 + (height - canvas.height) / max(grows, 1.0), LEAST_STRETCH)
+    stretch = max(1 + (height - canvas.height) / max(grows, 1.0), MIN_STRETCH)
     canvas = lay_out(figure.panels, replace(widths, row=ROW * stretch, plane=plane * stretch))
     canvas.height = height
     return canvas

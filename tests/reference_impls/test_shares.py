@@ -184,7 +184,7 @@ def test_the_fake_framework_trains_on_unequal_ranks_as_on_one(
         return SECONDS[world.rank]
 
     monkeypatch.setattr(shares, "_step_s", told)
-    monkeypatch.setattr(shares, "LEAST_S", 0.0)
+    monkeypatch.setattr(shares, "MIN_S", 0.0)
     settings = {"global_batch_size": 240 // accumulation, "accumulation": accumulation, "epochs": 1}
     whole, parts = (
         request_for(folder, 1438, **settings)._replace(data=digits_at(digits))
