@@ -151,7 +151,10 @@ def _proof(definition: DataSetDefinition) -> str:
     if definition.files:
         return "SHA-256 of every file's content"
     if definition.recipe is not None:
-        return "MD5 of its tables, SHA-256 over all images or over their pixels"
+        return (
+            "MD5 of its tables; SHA-256 over all images, or over their pixels if another JPEG"
+            " encoder wrote the files"
+        )
     if definition.tables and definition.pictures is None:
         return "MD5 of the published tables; nothing proves the images yet"
     return (

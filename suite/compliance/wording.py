@@ -21,6 +21,12 @@ def numbers_text(values: Iterable[int]) -> str:
     return joined_names(parts)
 
 
+def ranks_text(ranks: Iterable[int]) -> str:
+    """Ranks in words: "rank 2", "ranks 0 to 3"."""
+    found = set(ranks)
+    return f"rank{'s' * (len(found) != 1)} {numbers_text(found)}"
+
+
 def joined_names(names: Sequence[str], most: int = MAX_NAMES) -> str:
     """Names joined by commas, at most ``most`` of them, then how many more."""
     shown = ", ".join(names[:most])

@@ -35,7 +35,8 @@ def _steps(context: BundleContext) -> Violations:
         if abs(wall_s - monotonic_s) > WALL_CLOCK_STEP_S:
             yield Violation(
                 "log.txt",
-                f"wall clock and monotonic clock to differ by {WALL_CLOCK_STEP_S:g} s at most",
+                "wall clock and monotonic clock to advance by the same time from event to event,"
+                f" within {WALL_CLOCK_STEP_S:g} s",
                 f"the wall clock stepped by {wall_s - monotonic_s:.1f} s before {after.key}",
                 after.line,
             )
@@ -125,9 +126,9 @@ def _rate(context: BundleContext) -> Violations:
             "log.txt",
             "wall clock and monotonic clock that run at the same rate, except when the wall clock"
             " is set",
-            f"before {event.key}, {wall_s:.2f} s passed by the wall clock and {monotonic_s:.2f} s"
-            f" by the monotonic clock; they differ in {len(differing)} of {len(intervals)}"
-            " intervals",
+            f"in the interval before {event.key}, {wall_s:.2f} s passed by the wall clock and"
+            f" {monotonic_s:.2f} s by the monotonic clock; they differ in {len(differing)} of"
+            f" {len(intervals)} intervals of {LONG_S:g} s or more",
             event.line,
         )
 
@@ -150,18 +151,16 @@ def _drift(context: BundleContext) -> Violations:
         if reference is None:
             reference = (ahead_s, low_s, high_s)
         first_s, first_low_s, first_high_s = reference
-        moved_s = ahead_s - first_s
-        if (
-            not low_s - first_high_s - MAX_DRIFT_DIFFERENCE_S
-            <= moved_s
-            <= high_s - first_low_s + MAX_DRIFT_DIFFERENCE_S
-        ):
+        drift_s = ahead_s - first_s
+        least_s = low_s - first_high_s - MAX_DRIFT_DIFFERENCE_S
+        most_s = high_s - first_low_s + MAX_DRIFT_DIFFERENCE_S
+        if not least_s <= drift_s <= most_s:
             yield Violation(
                 "log.txt",
-                f"the wall clock to drift by {low_s - first_high_s:.3f} to"
-                f" {high_s - first_low_s:.3f} s from the monotonic clock until {event.key}, as the"
-                " wall-clock meter read",
-                f"by {moved_s:.3f} s",
+                f"wall clock and monotonic clock to drift apart by {least_s:.3f} to {most_s:.3f} s"
+                f" from the first event that the wall-clock meter covers to {event.key}: what the"
+                f" meter read, within {MAX_DRIFT_DIFFERENCE_S:g} s",
+                f"{drift_s:.3f} s",
                 event.line,
             )
             return

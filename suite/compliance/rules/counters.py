@@ -388,9 +388,10 @@ RULES = (
         "memory-fits",
         "The implementation uses at least the memory of an interpreter (or of the model's weights,"
         " if the implementation is not the suite's). It uses at most the largest peak of a process"
-        " times the number of its processes. Where page faults are counted, it has some. It logs a"
-        " peak for each rank; the largest of these peaks is near the peak that the meter read. Used"
-        " and available memory have the same sum in every reading, within a hundredth.",
+        " times the number of its processes. If page faults are counted, the count is above zero."
+        " The implementation logs a peak for each rank; the largest of these peaks is near the peak"
+        " that the meter read. Used and available memory have the same sum in every reading, within"
+        " a hundredth.",
         "The kernel records the peak of every process, and the implementation logs its own peak."
         " The meter computes the used memory from the total and the available memory at one"
         " moment.",

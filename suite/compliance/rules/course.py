@@ -12,7 +12,7 @@ from suite.bundle.steps import StepRecords
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.shares import EVENT, measured_seconds, samples_by_rank, speeds
-from suite.compliance.wording import numbers_text, ordinal, seconds_text, value_text
+from suite.compliance.wording import numbers_text, ordinal, ranks_text, seconds_text, value_text
 from suite.files.counted import counted
 
 ORDER = 30  # what follows relies on the order of events
@@ -206,8 +206,8 @@ def _ranks(context: BundleContext) -> Violations:
     if recorded != list(range(ranks)):
         yield Violation(
             STEPS,
-            f"steps of the ranks {numbers_text(range(ranks))}",
-            f"of the ranks {numbers_text(recorded)}",
+            f"steps of {ranks_text(range(ranks))}",
+            f"of {ranks_text(recorded)}",
         )
         return
     logged = context.log.value("ranks")
@@ -260,7 +260,8 @@ def _measured_speeds(context: BundleContext) -> Violations:
         elif event.value.get("samples") != samples:
             yield Violation(
                 log_name(rank),
-                f"the samples of a mini-batch of {batch} by these speeds: {samples[:MAX_SHOWN]}",
+                f"samples per rank of a mini-batch of {batch}, computed from the logged seconds per"
+                f" sample: {samples[:MAX_SHOWN]}",
                 _counts_text(event.value.get("samples")),
                 event.line,
             )

@@ -17,7 +17,7 @@ from suite.compliance.node_context import MAX_IDLE_UTILISATION, NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
-from suite.compliance.wording import numbers_text
+from suite.compliance.wording import ranks_text
 from suite.files.counted import counted
 from suite.metrics.load_figures import load_figures
 
@@ -333,17 +333,15 @@ def _requested(context: BundleContext) -> Violations:
         usual, record = float(np.median(size.values)), of_nodes.get(node.file)
         observed = f"a median of {usual:g} over {len(size)} readings in the run"
         if usual > most:
-            expected = (
-                f"at most {most} process{'es' * (most != 1)} for ranks {numbers_text(range(ranks))}"
-            )
+            expected = f"at most {most} process{'es' * (most != 1)} for {ranks_text(range(ranks))}"
             yield Violation(
                 node.file, f"{expected} with {counted(workers, 'worker')} each", observed
             )
         if record is not None and usual < LEAST_PER_RANK * len(record.ranks):
             yield Violation(
                 node.file,
-                f"at least {LEAST_PER_RANK * len(record.ranks)} processes for the ranks"
-                f" {numbers_text(record.ranks)} on {record.host[:100]}",
+                f"at least {LEAST_PER_RANK * len(record.ranks)} processes for"
+                f" {ranks_text(record.ranks)} on {record.host[:100]}",
                 observed,
                 fix="hand in nodes.json and the readings as the recorders wrote them",
             )
@@ -448,8 +446,8 @@ RULES = (
         "The implementation uses no more CPU time than the cores have, and no more than all"
         " programs together use. The counters meter (task clock) and the cpu meter (process_tree)"
         " read the same CPU time, within 10 % plus 0.1 core. The total utilisation is the mean of"
-        " the cores' utilisations. It is the number of busy kernel ticks divided by that of all"
-        " ticks. No more ticks are counted than fit between two readings.",
+        " the cores' utilisations. It is the number of busy kernel ticks divided by the number of"
+        " all ticks. No more ticks are counted than fit between two readings.",
         "The implementation's CPU time is read from its processes, the utilisation from the"
         " kernel's idle time. Both count the same cores independently, so they disagree if one of"
         " them was edited. A kernel tick has a fixed length, so a run whose times were shortened"
@@ -482,10 +480,9 @@ RULES = (
     ),
     Rule(
         "threads-requested",
-        "The implementation has no more processes than its ranks, its workers and the programs"
-        " that start them need, and each node has at least the processes of its ranks. A run of"
-        " one rank on a CPU uses at most one core for each thread and each worker, plus half a"
-        " core.",
+        "The number of processes is at most what the ranks, their workers and the programs that"
+        " start them need. Each node has at least the processes of its ranks. A run of one rank on"
+        " a CPU uses at most one core for each thread and each worker, plus half a core.",
         "More threads or workers than requested are another configuration. One thread cannot use"
         " two CPU seconds per second of wall time, so such a run states too short a wall time. If"
         " a rank ran on another machine, the power that it used there is missing here.",

@@ -152,7 +152,7 @@ def _pictures(
     if pinned is not None and record.pictures < samples:
         yield Violation(
             DATA,
-            f"at least {samples} images, one for each sample that the tables name",
+            f"at least {samples} images, one for each training and evaluation sample",
             f"{record.pictures}",
         )
     if pinned is None and (record.pictures != 0 or record.pictures_sha256 is not None):
@@ -191,7 +191,7 @@ def _digest_times(context: BundleContext) -> Violations:
         yield Violation(
             DATA,
             f"taken_ns {min_s:.2f} to {max_s:.0f} s before init_start: the time to read"
-            f" {size_bytes} bytes and to start",
+            f" {size_bytes} bytes and to start the implementation",
             f"taken_ns is {abs(before_s):.6g} s {'before' if before_s >= 0 else 'after'}"
             " init_start",
         )
@@ -286,9 +286,9 @@ def _filled(context: BundleContext) -> Violations:
         yield Violation(
             READINGS,
             f"at least {MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB read from the disk in epoch"
-            f" {epoch.get('epoch')}, or at least half of the data in memory",
-            f"{read_bytes / 2**20:.1f} MiB read, and {max(resident):.0%} of the data in memory;"
-            " the readers map the files, so what they read stays in memory",
+            f" {epoch.get('epoch')}, or at least half of the data in memory at its start or end",
+            f"{read_bytes / 2**20:.1f} MiB read, and at most {max(resident):.0%} of the data in"
+            " memory; the readers map the files, so what they read stays in memory",
         )
         return
 
@@ -298,8 +298,9 @@ RULES = (
         "data-as-defined",
         "A run's data set has the samples, classes and layout of its definition; generated data"
         " have the definition's classes and layout. An open run may use fewer samples of a data"
-        " set whose images are no longer all available. The data folder is not named after other"
-        " data: another data set with the same layout, or generated data.",
+        " set whose images are no longer all available. The data folder is not named after another"
+        " data set with the same layout. Only a folder with generated data may have `synthetic` in"
+        " its name.",
         "A run on half of a data set cannot be compared with others. File names and sizes prove"
         " nothing: those of MNIST and Fashion-MNIST are the same.",
         "train on the whole data set, or name the data set that was used (with --data, and in the"

@@ -149,9 +149,9 @@ RULES = (
     ),
     Rule(
         "evaluation-time",
-        "An evaluation takes at least a 48th of the compute time that fast training steps need"
-        " for as many samples. On an accelerator, the limit is lower if mini-batches are smaller"
-        " than evaluation batches.",
+        "An evaluation takes at least a 48th of the compute time that a rank's fast training steps"
+        " (the 5 % quantile of the time per sample) need for as many samples. On an accelerator,"
+        " the limit is lower if mini-batches are smaller than evaluation batches.",
         "An evaluation needs a forward pass for every sample, which is a third of a training"
         " step's work; the limit is a sixteenth of this third. On an accelerator, small"
         " mini-batches waste time, so a whole evaluation batch can take as little time as a"

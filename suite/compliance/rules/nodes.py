@@ -12,7 +12,7 @@ from suite.compliance.rule import (
     Violation,
     Violations,
 )
-from suite.compliance.wording import joined_names, numbers_text, value_text
+from suite.compliance.wording import joined_names, numbers_text, ranks_text, value_text
 from suite.files.counted import counted
 
 ORDER = 60  # after the ranks
@@ -48,8 +48,8 @@ def _complete(context: BundleContext) -> Violations:
             wanted = joined_names([value_text(name) for name in names])
             yield Violation(
                 NODES,
-                f"the node that the log names for each of the ranks {numbers_text(node.ranks)}"
-                f" (nodes_of_ranks): {wanted}",
+                f"the node name that nodes_of_ranks in the log has for {ranks_text(node.ranks)}:"
+                f" {wanted}",
                 f"{value_text(node.node)}, the name of host {node.host[:100]!r}",
             )
 
@@ -61,7 +61,7 @@ def _recorders(context: BundleContext) -> Violations:
             yield Violation(
                 NODES,
                 f"a recorder that reads the meters of {node.host[:100]!r} for the whole run",
-                f"ranks {numbers_text(node.ranks)}: {node.problem[:300]}",
+                f"{ranks_text(node.ranks)}: {node.problem[:300]}",
             )
 
 

@@ -284,7 +284,8 @@ def _cycles(context: BundleContext) -> Violations:
         yield Violation(
             READINGS,
             f"at most {most:.3g} billion operations in the CPU time of the implementation"
-            f" ({FAST_CONVOLUTION} x {per_cycle} operations a cycle on {cpu.architecture})",
+            f" ({per_cycle} operations a cycle on {cpu.architecture}, times a tolerance of"
+            f" {FAST_CONVOLUTION})",
             f"{work:.3g} billion",
         )
 
@@ -311,7 +312,7 @@ RULES = (
         " rare, and are left out of the energy; if more readings are implausible, the meter is"
         " often wrong or its readings were edited. A board draws at least what its chips draw.",
         "check the sensor, its unit, its connection and what else it measures (rules/power.toml,"
-        " meters.toml); run again",
+        " /etc/edge-training-suite/meters.toml); run again",
         (
             OfBundle("power-possible", _power),
             OfBundle("power-plausible", _plausible),

@@ -438,7 +438,9 @@ def _contradicted(context: BundleContext) -> Violations:
 def _left_out(context: BundleContext) -> Violations:
     for meter, reason in (context.run.meters_left_out or {}).items():
         yield Violation(
-            RUN, f"energies that include {meter}, which was read", f"left out: {reason}"
+            RUN,
+            f"the energies to count every meter that was read, {meter} among them",
+            f"left out: {reason}",
         )
 
 
@@ -467,12 +469,13 @@ RULES = (
         " read, in the rulebook's order. Their channels have the units that the rulebook states. A"
         " meter is called an analyser only if the steps of its readings are at most 2 % of the mean"
         " power, twice the error that the rulebook allows analysers.",
-        "If submitters chose the channels of a total, they would choose the energy. Milliwatts"
-        " added as watts would make the energy a thousand times larger. Results that were"
-        " measured by analysers are ranked together, and a plug that reads whole watts is too"
-        " coarse for an analyser.",
+        "Submitters who chose the channels of a total could leave channels out and so lower the"
+        " energy. Milliwatts added as watts would make the energy a thousand times larger. Results"
+        " that were measured by analysers are ranked together, and a plug that reads whole watts is"
+        " too coarse for an analyser.",
         "never edit power.json or readings; for a meter of your own, add its total to"
-        " rules/power.toml by a pull request, and its tier to meters.toml",
+        " rules/power.toml by a pull request, and state its tier in"
+        " /etc/edge-training-suite/meters.toml",
         (
             OfBundle("power-rules-known", _check_power_rules),
             OfBundle("power-units", _units),
@@ -483,11 +486,11 @@ RULES = (
         "power-own",
         "Power readings vary and do not repeat. A power meter does not read the same value during"
         " the whole run, and if one of its rails has fine steps, the others vary, too. An energy"
-        " counter does not rise along a straight line. No sequence of sixteen consecutive readings"
-        " occurs twice, and no ten consecutive readings of the idle machine occur again in the"
-        " run. A meter with fine steps reads its largest value in at most 3 % of its readings. At"
-        " most two fifths of a meter's readings are the mean of both neighbours (not checked for"
-        " plugs and other programs' tables); more cause a warning.",
+        " counter does not rise along a straight line. At most two fifths of a meter's readings are"
+        " the mean of both neighbours; more cause a warning. The limits up to here do not apply"
+        " to plugs, nor to readings from another program's file. No sequence of sixteen consecutive"
+        " readings occurs twice, and no ten consecutive readings of the idle machine occur again in"
+        " the run. A meter with fine steps reads its largest value in at most 3 % of its readings.",
         "Power follows every step and every evaluation, and its last digits are noise. A constant"
         " power comes from a broken sensor, or was made up. If the largest value occurs again and"
         " again, the meter's range ends there, or readings were edited. If readings of the run are"

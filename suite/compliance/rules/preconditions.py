@@ -55,9 +55,9 @@ RULES = (
     ),
     Rule(
         READABLE,
-        "Every file of the bundle can be read in its format. The request in run.json follows a"
-        " contract that this version of the suite reads, and every value has the type that the"
-        " contract asks for.",
+        "Every file of the bundle can be read in its format. The request in run.json has a contract"
+        " version (docs/contract.md) that this version of the suite reads, and every value has the"
+        " type that the contract asks for.",
         "A file that cannot be read cannot be checked, and without the request there is nothing to"
         " compare the records with.",
         COPY_AGAIN,

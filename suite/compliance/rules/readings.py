@@ -358,8 +358,8 @@ RULES = (
         "All readings of the run lie between ten minutes before the log's first event and ten"
         " minutes after its last event. Readings of the idle machine lie in the hour before the"
         " first event. After the log's last event, readings go on for at most five seconds plus"
-        " the time from the first reading to run_start. A table that another program wrote ends at"
-        " most two seconds after the other readings.",
+        " the time from the first reading to run_start. Readings from another program's table"
+        " (meter-csv) end at most two seconds after the other meters' last reading.",
         "Readings from another run prove nothing. The recorder stops when the implementation has"
         " exited, so later readings are from a longer run. Another program may have another clock;"
         " if that clock is wrong, its power readings belong to other moments.",
@@ -417,8 +417,8 @@ RULES = (
         "readings-possible",
         "Every reading is within the range of its unit, and a channel has one unit. Counts are"
         " whole numbers, and temperatures are between -60 and 150 degrees Celsius.",
-        "No machine has a load of 140 %, and no chip survives temperatures outside -60 to 150"
-        " degrees Celsius. The kernel counts whole events.",
+        "No core or GPU is busy for 140 % of the time, and no chip survives temperatures outside"
+        " -60 to 150 degrees Celsius. The kernel counts whole events.",
         READINGS_AS_READ,
         (
             OfBundle("readings-possible", _check_reading_values),

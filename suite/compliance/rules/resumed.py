@@ -26,7 +26,8 @@ def _agrees(context: BundleContext) -> Violations:
     try:
         resumed = read_resumption(context.run.resumed)
     except ValueError as error:
-        yield Violation(RUN, "the record of a resumed run, or none (key `resumed`)", f"it {error}")
+        expected = "a valid record of the earlier run, or no record (key `resumed`)"
+        yield Violation(RUN, expected, str(error))
         return
     yield from _restored(context, resumed)
     if resumed is None:

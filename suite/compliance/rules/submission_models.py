@@ -175,7 +175,7 @@ def _contradictions(verdict: Mapping[str, Any], framework: str) -> Iterator[tupl
         or not differences
         or not all(isinstance(one, Mapping) for one in differences)
     ):
-        yield "the differences that the verdict follows from", "none"
+        yield "a list `differences` with the error of every quantity that was compared", "none"
         return
     passed = [_is_within_tolerance(one) for one in differences]
     for one, is_within in zip(differences, passed, strict=True):
@@ -488,8 +488,8 @@ RULES = (
         " names one of the suite's own implementations, it was made by the suite's own files: the"
         " current ones, or those that the round lists.",
         "A verdict on other code proves nothing about the code that ran, and any verdict covers"
-        " only a model and some steps, not every line. Changed files are a separate implementation,"
-        " and are handed in with the runs.",
+        " only a model and some steps, not every line. Changed files make a separate"
+        " implementation, which is submitted under its own name.",
         "submit the runs of each version of an implementation separately, with a verdict on that"
         " version; submit an implementation whose files you changed as your own, with a name of"
         " its own (docs/implementing.md)",

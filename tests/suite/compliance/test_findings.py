@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from suite.compliance.checker import check_bundle
-from suite.compliance.wording import joined_names, numbers_text, seconds_text, value_text
+from suite.compliance.wording import (
+    joined_names,
+    numbers_text,
+    ranks_text,
+    seconds_text,
+    value_text,
+)
 from tests.builders import RICH, make_bundle
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Edit
@@ -103,6 +109,8 @@ def test_a_finding_says_where_and_by_how_much(
         (numbers_text, [], "none"),
         (numbers_text, range(0, 40, 2), "0, 2, 4, 6, 8, 10, 12, 14 and 12 more"),
         (numbers_text, [2, 1, 2], "1 to 2"),
+        (ranks_text, [2], "rank 2"),
+        (ranks_text, range(4), "ranks 0 to 3"),
         (joined_names, "abcdefgh", "a, b, c, d, e, f, g, h"),
         (joined_names, "abcdefghi", "a, b, c, d, e, f, g, h and 1 more"),
         (value_text, None, "nothing"),
