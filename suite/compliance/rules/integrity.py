@@ -148,7 +148,7 @@ RULES = (
         "system-agrees",
         "The system description names the device, framework and version of the run, and the"
         " boot in which it ran.",
-        "A result belongs to the machine that made it.",
+        "A result holds only for the machine that produced it.",
         COPY_AGAIN,
         (OfBundle("system-agrees", _system),),
     ),

@@ -310,8 +310,8 @@ RULES = (
     Rule(
         "losses-own",
         "Every mini-batch has its own loss. Losses rise and fall from step to step, and no sequence"
-        " of eight losses occurs twice. The losses of an epoch, in any order, are not those of"
-        " another epoch times a constant. Two ranks have equal losses in at most a tenth of the"
+        " of eight losses occurs twice. No epoch repeats another epoch's losses, whether reordered,"
+        " multiplied by a constant, or both. Two ranks have equal losses in at most a tenth of the"
         " steps.",
         "The mini-batches of an epoch share no sample, so their losses vary like independent"
         " values: about two thirds are larger or smaller than both neighbours. Losses have seven"
@@ -328,9 +328,9 @@ RULES = (
     Rule(
         "accuracy-fits-loss",
         "In a closed run, the error rate of an evaluation (1 - accuracy) is at least 0.05 times the"
-        " mean training loss over the last quarter of its epoch, if that makes at least 20 errors."
-        " A model whose loss is less than a quarter of the loss of guessing is at least twice as"
-        " accurate as guessing.",
+        " mean training loss over the last quarter of its epoch. This is checked only if the limit"
+        " is 20 errors or more. A model whose loss is less than a quarter of the loss of guessing"
+        " is at least twice as accurate as guessing.",
         "A model with a mean cross-entropy of 0.3 on its training samples is wrong on about one in"
         " ten other samples, not on one in a hundred. In real runs, the error rate is 0.15 to 4.3"
         " times the loss. A trained model with the accuracy of guessing was not evaluated.",

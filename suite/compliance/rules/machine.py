@@ -499,10 +499,10 @@ RULES = (
         "system-described",
         "Every field of system.json has its type. Each field that is null has a note with the"
         " reason, and no other field has one. Instruction set, kernel, operating system,"
-        " processor, memory and Python are consistent with one Linux machine. The link of"
-        " an interface with a wireless name is not described as wired with a known speed. The"
-        " libraries include NumPy and the framework's package, whose version is the"
-        " framework_version in system.json.",
+        " processor, memory and Python are consistent with one Linux machine. No interface with a"
+        " wireless name is described as a wired link with a known speed. The libraries include"
+        " NumPy and the framework's package, whose version is the framework_version in"
+        " system.json.",
         "A value without a source describes nothing, and values typed by hand may describe several"
         " machines. Linux gives a wireless interface a name that begins with wl. The harness lists"
         " the packages of the environment in which the training ran. NumPy is always one of them,"
@@ -520,9 +520,9 @@ RULES = (
         "The described machine matches its device profile: device tree, instruction set, number of"
         " cores, memory, power mode and power rails. The evidence for the device contains the name"
         " of the described board, or another name by which the suite recognises the device.",
-        "A result belongs to the machine that made it. The harness recognises a device by its name,"
-        " and a board's device tree names its sensors, so the names of device and sensors must fit"
-        " the profile. A variant that the profile does not list does not break this rule:"
+        "A result holds only for the machine that produced it. The harness recognises a device by"
+        " its name, and a board's device tree names its sensors, so the names of device and sensors"
+        " must fit the profile. A variant that the profile does not list does not break this rule:"
         " `machine-variant` reports it.",
         "run on a machine of the profile, or with --device generic; leave system.json and"
         " device_evidence as `suite run` wrote them",
@@ -548,8 +548,8 @@ RULES = (
         "The readings fit the memory and the cores of the described machine: all of its cores and"
         " no others were read, and no more memory is in use than the machine has. In at least one"
         " reading, used and available memory add up to the machine's memory, within 1 %.",
-        "A result belongs to the machine that made it. The description and the memory meter take"
-        " the memory's size from the same line of the kernel (MemTotal), so they agree.",
+        "A result holds only for the machine that produced it. The description and the memory meter"
+        " take the memory's size from the same line of /proc/meminfo (MemTotal), so they agree.",
         READINGS_AS_READ,
         (
             OfBundle("readings-fit-machine", _fit_machine),

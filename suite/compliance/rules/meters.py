@@ -378,9 +378,9 @@ RULES = (
         "meter-gaps",
         "If a meter had no failures, its readings have no gap longer than its record says. Such a"
         " meter is without readings for at most 10 s at the run's start and at its end, or a tenth"
-        " of the run if that is longer. On each node, the readings of at least one meter have as"
-        " long a gap as its record states. If a node's recorder was not lost, its meters were read"
-        " through the whole run.",
+        " of the run if that is longer. On each node, the readings of at least one meter show the"
+        " longest gap that its record states. If a node's recorder was not lost, its meters were"
+        " read through the whole run.",
         "The recorder states the longest time without a reading. If somebody removes readings, the"
         " longest gap becomes longer than that; if somebody fills in readings, it becomes shorter."
         " If readings end early, energy is missing.",

@@ -122,8 +122,8 @@ OF_ALL = (
         "record-recomputes",
         "Every figure in a folder's record equals the value recomputed from the folder's runs and"
         " raw records, with a relative error of at most 1e-9. Such figures are means, labels,"
-        " accuracies, latencies (measured from the intended arrivals) and a replication's verdicts"
-        " on the original runs. `record-sealed` lists the kinds of records.",
+        " accuracies, latencies (measured from each image's intended arrival) and a replication's"
+        " verdicts on the original runs. `record-sealed` lists the kinds of records.",
         "Every number can be traced to its raw records, so that anybody can recompute it.",
         "make the record again; records are never edited",
         (

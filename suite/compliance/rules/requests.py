@@ -215,8 +215,8 @@ RULES = (
         "closed-framework",
         "A closed run may not use an implementation that is declared for the open division only.",
         "Such an implementation may change what the workload defines. Another precision needs no"
-        " such implementation: the closed division has a column for every precision that the"
-        " rulebook admits.",
+        " such implementation: each precision that the rulebook admits has its own leaderboards in"
+        " the closed division.",
         "use another --framework, or run in the open division",
         (OfRequest("closed-arithmetic", _framework, CLOSED),),
     ),
@@ -228,8 +228,8 @@ RULES = (
         " samples.",
         "An exact sum is the same mathematics in every library. Rounding gradients before they are"
         " sent halves the sending time and changes convergence; accumulating gradients amounts to a"
-        " larger batch with fewer exchanges. Unequal shares follow"
-        " from a short measurement.",
+        " larger batch with fewer exchanges. Unequal shares depend on a short measurement of the"
+        " ranks' speeds, which every run makes again.",
         f"leave --collective, --wire, --shares and --accumulate out{OPEN_INSTEAD}",
         (
             OfRequest("closed-collective", _collective, CLOSED),

@@ -168,8 +168,8 @@ RULES = (
         "ends-as-asked",
         "A run ends with the evaluation that reaches the target, else with its last epoch or"
         " its step limit. Its status is success if an evaluation reached the target, else aborted.",
-        "If somebody raised an accuracy afterwards, the run should have ended earlier; if somebody"
-        " lowered it, later.",
+        "A run stops at the target, its last epoch or its step limit. If it went on, or stopped"
+        " earlier, an accuracy may have been edited.",
         TRAINING_LOOP,
         (
             OfBundle("ends-as-asked", _ends_as_requested),

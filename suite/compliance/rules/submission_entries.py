@@ -331,8 +331,8 @@ RULES = (
         " reference at the same batch size and learning rate; an entry that does so at another"
         " learning rate is reviewed.",
         "The same mathematics converges alike; an entry that needs fewer epochs computes"
-        " something else. A better learning rate within the range is allowed, and becomes a"
-        " reference point.",
+        " something else. A better learning rate within the range is allowed. If the review accepts"
+        " it, a reference point is made for it.",
         "explain the convergence to the reviewer; further runs show whether it was chance",
         (
             OfSubmission("submission-convergence", _converges, CLOSED),
