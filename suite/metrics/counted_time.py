@@ -122,7 +122,7 @@ def counted_energy(
             whole,
             value=None,
             uncertainty=None,
-            reason=f"in the time that is not counted: {missing}",
+            reason=f"the energy of the time that is not counted is unknown: {missing}",
         )
     unread_j = whole.energy_j * unread_share
     uncertainty = whole.uncertainty and replace(

@@ -308,7 +308,7 @@ def _count_in(
     length_s = span_s(window)
     is_at_edges = max(edge.distance_s for edge in edges.values()) <= MAX_EDGE_SHARE * length_s
     if length_s < MIN_PERIODS * period_s and not (at_edges and is_at_edges):
-        reason = f"the window is shorter than {MIN_PERIODS} periods of {period_s:.3g} s"
+        reason = f"the window is shorter than {MIN_PERIODS} reading periods of {period_s:.3g} s"
         return replace(uncounted, reason=reason)
     by_unit = {unit: value / running.of_unit[unit] for unit, value in raw.items()}
     widths = [

@@ -8,8 +8,8 @@ FORMER = (
     (
         r"the log has no such number: the run was not finished, or an accelerator worked, whose"
         r" times are not taken",
-        r"the log does not contain it: the run was not finished, or it used an accelerator, on"
-        r" which blocks are not timed",
+        r"the log does not contain it: the run was not finished, or it used an accelerator,"
+        r" where the model's blocks are not timed",
     ),
     (
         r"share of the run in which some task of the machine waited for it",
@@ -49,7 +49,7 @@ FORMER = (
         r"the machine does not state its model (virtual machines do not): times are compared only"
         r" if the board digest shows the same machine",
     ),
-    (r"^of what is not counted: ", r"in the time that is not counted: "),
+    (r"^of what is not counted: ", r"the energy of the time that is not counted is unknown: "),
     (
         r"^(.+) was not read on every channel of its total before the run",
         r"before the run, not every channel of \1 was read",
@@ -218,6 +218,65 @@ FORMER = (
     (
         r" parameters are not identifiable; add numbers of ranks\.$",
         r" parameters are not identifiable; measure further numbers of ranks.",
+    ),
+    (
+        r"^the epochs were too short to read the page cache at their start: ",
+        r"in the warm or the cold run, the page cache was not read near the start of any epoch"
+        r" after the first: ",
+    ),
+    (
+        r"no epoch after the first has an energy of every node",
+        r"no epoch after the first has a known energy on every node",
+    ),
+    (
+        r"(it read \S+ J, less than the \S+ J of [^;,]+)(?=;|$)",
+        r"\1, which it should include",
+    ),
+    (
+        r"^in the time that is not counted: ",
+        r"the energy of the time that is not counted is unknown: ",
+    ),
+    (
+        r" accelerator, on which blocks are not timed",
+        r" accelerator, where the model's blocks are not timed",
+    ),
+    (
+        r"so they come from different models; fit each model separately\.",
+        r"so they train different networks; fit a scaling model to each network separately.",
+    ),
+    (
+        r"the window is shorter than (\d+) periods of ",
+        r"the window is shorter than \1 reading periods of ",
+    ),
+    (
+        r"^the losses of (\S+) differ here, and no replay ",
+        r"a fresh run's losses differ from those of \1, and no replay ",
+    ),
+    (
+        r"^the original is faster, but (.+) differ, which may explain it$",
+        r"the original is faster, but the runs differ in \1, which may explain it",
+    ),
+    (
+        r"^(the machines are of different kinds: .+) here$",
+        r"\1 in the first fresh run",
+    ),
+    (
+        r"(the page cache was not read within \S+ s of this moment)$",
+        r"\1 (the run's start or end)",
+    ),
+    (
+        r"the memory that all programs use on the busiest GPU$",
+        r"the memory that all programs use on one GPU, over all GPUs",
+    ),
+    (
+        r"no smaps_rollup \(Linux 4\.14\), or another user's process may not be read",
+        r"no smaps_rollup (needs Linux 4.14), or another user's process could not be read",
+    ),
+    (
+        r"^from the first steps on, rounding alone changes this run's losses by as much as they"
+        r" differ from the replay's$",
+        r"fewer than 3 of the compared steps can decide: too few were compared, or rounding alone"
+        r" changes their losses too much",
     ),
 )
 """The former words, and the words that are written now."""

@@ -29,7 +29,10 @@ from suite.metrics.window import CounterChannel
 # maximum distance of a page cache reading from its moment; the harness takes one at each end of an
 # epoch
 MAX_DISTANCE_S = 2.0
-NOT_RESIDENT = f"the page cache was not read within {MAX_DISTANCE_S:g} s of this moment"
+NOT_RESIDENT = (
+    f"the page cache was not read within {MAX_DISTANCE_S:g} s of this moment (the run's start or"
+    " end)"
+)
 MIN_PERIODS = 5  # shortest window of a counter: up to one period is interpolated at each end
 COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
 # The power mode's settings are written when they change: a mean over such readings has no meaning.
@@ -79,14 +82,16 @@ GAUGES: Mapping[str, Gauge] = {
     "swap_used_max_bytes": Gauge("B", "max", (("memory", "swap_used"),)),
 }
 OF_GPU = ("nvml", "gpu*.memory_used")
-GPU_METHOD = "highest reading of the memory that all programs use on the busiest GPU"
+GPU_METHOD = "highest reading of the memory that all programs use on one GPU, over all GPUs"
 ONE_PROCESS = Gauge("B", "max", (("memory", "largest_process_peak_rss"),))
 PROPORTIONAL = Gauge("B", "max", (("memory", "process_tree_pss"),))
 PROPORTIONAL_METHOD = (
     "sum of the processes' proportional set sizes (PSS): a page that n processes share counts 1/n"
     " in each"
 )
-NO_ROLLUP = "the kernel has no smaps_rollup (Linux 4.14), or another user's process may not be read"
+NO_ROLLUP = (
+    "the kernel has no smaps_rollup (needs Linux 4.14), or another user's process could not be read"
+)
 NO_MEMORY = "memory was not read: the run was shorter than the meter's period, or the meter failed"
 DISK_RATES = {
     "disk_read_ops_per_s": ("read_operations", "operations/s"),

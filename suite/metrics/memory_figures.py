@@ -13,8 +13,8 @@ from suite.metrics.figure import Figure, unknown_figure
 
 LOG = "log.txt"
 NOT_LOGGED = (
-    "the log does not contain it: the run was not finished, or it used an accelerator, on which"
-    " blocks are not timed"
+    "the log does not contain it: the run was not finished, or it used an accelerator, where"
+    " the model's blocks are not timed"
 )
 
 

@@ -75,7 +75,7 @@ def joint_figures(nodes: Sequence[NodeReadings], times: RunWindows) -> dict[str,
     sums = [joint_epoch_energy(nodes, *window) for window in times.epochs]
     per_epoch = mean_energy(
         [energy for energy in sums if energy is not None],
-        whole.reason or "no epoch after the first has an energy of every node",
+        whole.reason or "no epoch after the first has a known energy on every node",
         whole.period_s,
     )
     return {

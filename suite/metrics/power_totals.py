@@ -229,7 +229,10 @@ def _without_contained(one: MeasuredTotal, channels: Channels, window: Window) -
 
 
 def _refuted(one: MeasuredTotal, names: str, energy_j: float) -> MeasuredTotal:
-    reason = f"it read {one.energy.energy_j:.4g} J, less than the {energy_j:.4g} J of {names}"
+    reason = (
+        f"it read {one.energy.energy_j:.4g} J, less than the {energy_j:.4g} J of {names}, which it"
+        " should include"
+    )
     return replace(one, energy=replace(one.energy, value=None, reason=reason, uncertainty=None))
 
 

@@ -130,8 +130,8 @@ def _losses(
             REFUTED, f"a replay contradicts the losses of {contradicted[0]}", steps, equal
         )
     reason = (
-        f"the losses of {different[0].run_id} differ here, and no replay shows whether rounding"
-        " explains that"
+        f"a fresh run's losses differ from those of {different[0].run_id}, and no replay shows"
+        " whether rounding explains that"
     )
     return LossesCompared(UNDECIDED, reason, steps, equal)
 
@@ -205,7 +205,7 @@ def _times(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]) -> Ti
 def _excuse(fresh: Sequence[MeasuredRun], differences: Sequence[str]) -> str | None:
     """What else than an untrue original may explain slower fresh runs; None where nothing does."""
     if differences:
-        return f"{' and '.join(differences)} differ, which may explain it"
+        return f"the runs differ in {' and '.join(differences)}, which may explain it"
     for run in fresh:
         if run.foreign_cpu_share is None:
             return f"the load of other programs during {run.run_id} is not known"
@@ -311,7 +311,7 @@ def _why_incomparable(originals: Sequence[MeasuredRun], fresh: Sequence[Measured
             name = different[0]
             return (
                 f"the machines are of different kinds: {name} is {asdict(run.machine)[name]!r} in"
-                f" {run.run_id}, and {here[name]!r} here"
+                f" {run.run_id}, and {here[name]!r} in the first fresh run"
             )
     if here["board"] is None and _same_board(originals, fresh) is not True:
         return (

@@ -116,8 +116,8 @@ def fit_scaling(observations: Sequence[Observation], scaling: Scaling) -> Scalin
         )
     if len({one.gradient_bytes for one in observations}) > 1:
         raise SuiteError(
-            "The points have gradients of different sizes, so they come from different models; fit"
-            " each model separately."
+            "The points have gradients of different sizes, so they train different networks; fit"
+            " a scaling model to each network separately."
         )
     compute = _fit_compute(observations)
     exchanges = {algorithm: _fit_exchange(several, algorithm) for algorithm in Algorithm}

@@ -205,8 +205,8 @@ def _notes(runs: Mapping[BatchSource, SourceRun]) -> tuple[str, ...]:
         )
     if warm is None or cold is None:
         notes.append(
-            "the epochs were too short to read the page cache at their start: whether the runs were"
-            " warm and cold is unknown"
+            "in the warm or the cold run, the page cache was not read near the start of any epoch"
+            " after the first: whether the runs were warm and cold is unknown"
         )
     return tuple(notes)
 

@@ -119,7 +119,8 @@ class CounterChannel:
             return replace(
                 measured,
                 value=None,
-                reason=f"the window is shorter than {min_periods} periods of {period_s:.3g} s",
+                reason=f"the window is shorter than {min_periods} reading periods of"
+                f" {period_s:.3g} s",
             )
         return measured
 

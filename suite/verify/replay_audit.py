@@ -30,6 +30,7 @@ from suite.metrics.audit_record import (
 )
 from suite.metrics.epoch_replays import EpochReplays, replay_figures, samples_of
 from suite.metrics.replayed_losses import (
+    MIN_DECISIVE_STEPS,
     AuditVerdict,
     LossComparison,
     ReplayedLosses,
@@ -280,6 +281,6 @@ def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:
             " decide only if both compute in float32"
         )
     return (
-        "from the first steps on, rounding alone changes this run's losses by as much as they"
-        " differ from the replay's"
+        f"fewer than {MIN_DECISIVE_STEPS} of the compared steps can decide: too few were compared, or"
+        " rounding alone changes their losses too much"
     )

@@ -53,7 +53,10 @@ def test_a_phase_too_short_for_the_readings_is_none() -> None:
     event = count_phases(table(HARDWARE), {"epoch 1": (5 * SECOND + SECOND // 2, 14 * SECOND)})[
         "epoch 1"
     ].events["cycles"]
-    assert (event.count, event.reason) == (None, "the window is shorter than 10 periods of 1 s")
+    assert (event.count, event.reason) == (
+        None,
+        "the window is shorter than 10 reading periods of 1 s",
+    )
 
 
 def test_a_counter_that_stopped_during_the_phase_is_none() -> None:

@@ -227,7 +227,7 @@ def test_a_bundles_counters_and_summary_agree_and_follow_from_its_readings(tmp_p
     )
     assert (
         written["phases"]["init"]["events"]["cycles"]["reason"]
-        == "the window is shorter than 10 periods of 0.5 s"
+        == "the window is shorter than 10 reading periods of 0.5 s"
     )
 
 

@@ -103,7 +103,7 @@ def test_a_run_too_short_for_the_disks_counters_has_no_rate() -> None:
     readings = table(("disk", "read_operations", "operations", every_second(lambda second: second)))
     figure = machine_figures(readings, (10 * SECOND, 13 * SECOND))["disk_read_ops_per_s"]
     assert figure.value is None
-    assert "shorter than 5 periods" in str(figure.reason)
+    assert "shorter than 5 reading periods" in str(figure.reason)
 
 
 def test_residency_is_the_nearest_reading_and_unknown_if_that_is_too_far() -> None:

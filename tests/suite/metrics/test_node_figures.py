@@ -221,7 +221,7 @@ def test_a_run_of_a_few_readings_has_no_bytes_per_step(tmp_path: Path) -> None:
     ).figures["wire_bytes_per_step"]
     assert (figure.value, figure.reason) == (
         None,
-        "eth0 of node0: the window is shorter than 10 periods of 0.5 s",
+        "eth0 of node0: the window is shorter than 10 reading periods of 0.5 s",
     )
 
 

@@ -116,7 +116,8 @@ def test_an_input_rail_that_reads_less_than_the_rails_behind_it_does_not_count(s
     assert (measured.total.rule.name, measured.energy.energy_j) == ("POM_5V_IN", None)
     assert (
         measured.energy.reason
-        == "it read 295.6 J, less than the 1178 J of POM_5V_GPU and POM_5V_CPU"
+        == "it read 295.6 J, less than the 1178 J of POM_5V_GPU and POM_5V_CPU, which it should"
+        " include"
     )
 
 
