@@ -187,7 +187,10 @@ def _ask(host: str, hosts: Sequence[str], question: NodeQuestion, exchange: Exch
             lambda line, stream: _exchange_endpoints(host, line, stream, exchange),
         )
     except subprocess.TimeoutExpired as expired:
-        remedy = "check the disk that holds the data set there: the host reads all of it first"
+        remedy = (
+            "check the disk that holds the data set there: the host reads the whole data set before"
+            " it answers"
+        )
         if expired.timeout == START_TIMEOUT_S:
             typed = typed_command(host, question.agent)
             remedy = (
@@ -329,8 +332,8 @@ def _unreached(host: str, agent: str | None) -> NodeAnswer | None:
             False,
             None,
             f"{start}: the launch agent {command[0]} cannot be started ({error.strerror})",
-            "give --launch-agent one program without options; it is called like ssh: PROGRAM HOST"
-            " COMMAND",
+            "give --launch-agent one program without options; it is started like ssh: PROGRAM"
+            " HOST COMMAND",
         )
     if ran.returncode == 0:
         return None

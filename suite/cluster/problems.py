@@ -233,8 +233,8 @@ def _about_data(known: Known) -> Iterator[ClusterProblem]:
                 yield ClusterProblem(
                     host,
                     "data",
-                    f"{host} has other data in {folder} (SHA-256 {_short_digest(digest)} instead"
-                    f" of {_short_digest(usual)})",
+                    f"{host} has other data in {folder} than other nodes (SHA-256"
+                    f" {_short_digest(digest)} instead of {_short_digest(usual)})",
                     remedy,
                 )
 

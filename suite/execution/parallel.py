@@ -47,8 +47,8 @@ def refuse_shares(options: RunOptions, framework: Framework) -> None:
     refuse_without(framework, Capability.SHARES, "--shares speed")
     if options.collective is Collective.NATIVE:
         raise SuiteError(
-            "--shares speed measures ranks without their waits for each other, which are known only"
-            " with the suite's all-reduce; leave --collective native out."
+            "--shares speed measures each rank's time without its waits for other ranks. Only the"
+            " suite's all-reduce records these waits; leave --collective native out."
         )
     normalises = load_workload(options.workload).normalisation_statistics
     if normalises and options.normalisation is Normalisation.LOCAL:

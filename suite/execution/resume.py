@@ -56,8 +56,8 @@ def resume_request(request: RunRequest, run: Path) -> RunRequest:
     """
     if request.training.division == Division.CLOSED.value:
         raise SuiteError(
-            "A run of the closed division trains from its initial weights to its end; resume with"
-            " --division open."
+            "A run of the closed division must train without interruption; to resume this training,"
+            " give --division open."
         )
     refuse_without(request.framework, Capability.STATES, "--resume")
     if request.directory == run.absolute():

@@ -36,8 +36,8 @@ def allow_open_files(hosts: int) -> None:
 
 
 def remote_command(host: str, agent: str | None, script: str) -> list[str]:
-    """The command that runs a shell script on ``host``; ``agent`` is a program that is called like
-    ssh (None: ssh itself), or Slurm's srun."""
+    """The command that runs a shell script on ``host``; ``agent`` is a program that is started
+    like ssh (None: ssh itself), or Slurm's srun."""
     if agent == SRUN:
         return host_command(host, script)
     return [*([agent] if agent else SSH), host, script]

@@ -29,6 +29,7 @@ how far that moves the losses."""
 MAX_CORRECT_SHARE = 2e-4
 """Of the evaluation samples: those whose two best classes are so close that rounding decides. None
 was, of 150,000 in fifteen audits of LeNet-5."""
+INCOMPLETE = "every list of losses or tolerances must have one value per step"
 
 
 @dataclass(frozen=True)
@@ -182,14 +183,14 @@ def audit_problem(record: AuditRecord) -> str | None:
     if not record.losses.are_complete(record.steps) or (
         others is not None and len(others) != record.steps
     ):
-        return "every list must have a value for each step"
+        return INCOMPLETE
     if state is None:
         return None
     steps = len(state.losses.recorded)
     if (state.comparison is None) is not (steps == 0) or steps > MAX_STEPS:
         return (
-            f"at most {MAX_STEPS} steps after the state may have losses; with losses a comparison"
-            " is needed, without losses it must be missing"
+            f"after the state there must be either the losses of 1 to {MAX_STEPS} steps and a"
+            " comparison, or neither"
         )
     counts = (state.correct, state.replayed_correct)
     if counts.count(None) == 1 or not all(
@@ -199,9 +200,7 @@ def audit_problem(record: AuditRecord) -> str | None:
             f"the two numbers of correct samples must be from 0 to {state.eval_samples}, or both"
             " missing"
         )
-    return (
-        None if state.losses.are_complete(steps) else "every list must have a value for each step"
-    )
+    return None if state.losses.are_complete(steps) else INCOMPLETE
 
 
 def contradictions(record: AuditRecord, tolerances: AuditTolerances) -> list[tuple[str, str, str]]:

@@ -82,7 +82,7 @@ class Linpack:
     """One LINPACK result. ``kind`` is HPL, or LU for SciPy's LU decomposition on one node, which is
     not HPL.
 
-    ``blas`` is None if it is linked into the program; ``output`` is the file from which the
+    ``blas`` is None if no known library was loaded; ``output`` is the file from which the
     solution was read. ``tried`` are the solutions of all block sizes and process grids, if several
     were tried; ``solution`` is the fastest. ``triad`` and ``load`` are None in records of schema 2,
     ``triad`` also where the program has no STREAM.

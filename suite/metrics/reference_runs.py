@@ -87,7 +87,7 @@ def _reference_run(
             f"{path} cannot be a reference run; leave it out. A reference run is sealed and"
             " finished. A run with --no-target must have trained all its epochs. A run with a"
             " target must be in the closed division, and must have reached the target or trained"
-            " all its epochs. A reference point uses every such run."
+            " all its epochs. Do not leave out a run that meets these conditions."
         )
     batch_size, rate, local = setting_of(request, judging_round(run.round))
     key = (request["workload"], batch_size, rate, request["eval_every_epochs"], local)

@@ -253,7 +253,9 @@ def common_settings(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         current = request_to_dict(request_from_dict(dict(request), "request"))
     except (ContractError, TypeError, AttributeError) as error:
-        raise SuiteError(f"The request cannot be read: {str(error)[:300]}") from error
+        raise SuiteError(
+            f"The key `request` of run.json cannot be read: {str(error)[:300]}"
+        ) from error
     return {name: value for name, value in flatten(current) if name not in OF_PLACE}
 
 

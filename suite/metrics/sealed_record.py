@@ -65,8 +65,8 @@ class SealedRecord:
             if name not in found:
                 yield Broken(
                     name[:200],
-                    f"a part of the record for every line in {MANIFEST}",
-                    "a line, but no such part",
+                    f"only files of the record in {MANIFEST}",
+                    "a line for a file that the record does not have",
                 )
             elif name not in listed:
                 yield Broken(name, f"a line in {MANIFEST}", "none")

@@ -123,8 +123,9 @@ def _of_run(
     needed = math.floor(share * epochs)
     if needed == 0:
         raise SuiteError(
-            f"{bundle.path} trains {counted(epochs, 'epoch')}, too few: none ends in the first"
-            f" {share:.0%} of the schedule, from which a target is computed. Leave the run out."
+            f"{bundle.path} trains {counted(epochs, 'epoch')}, too few for a target,"
+            f" which is computed from the epochs that end in the first {share:.0%} of the schedule."
+            " Leave the run out."
         )
     if not bundle.is_sealed or len(accuracies) < needed:
         raise SuiteError(

@@ -19,7 +19,10 @@ STEPS = 50
 BUCKET_BYTES = 65536
 """Small, so that the smallest model has several buckets too."""
 
-ONE_RANK, SHARES_IN_TURN = "one rank", "one rank that computes all shares in turn"
+ONE_RANK, SHARES_IN_TURN = (
+    "one rank",
+    "one rank that computes every rank's share of a mini-batch in turn",
+)
 
 
 @dataclass(frozen=True)

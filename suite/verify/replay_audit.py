@@ -281,6 +281,6 @@ def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:
             " decide only if both compute in float32"
         )
     return (
-        f"fewer than {MIN_DECISIVE_STEPS} of the compared steps can decide: too few were compared, or"
-        " rounding alone changes their losses too much"
+        f"fewer than {MIN_DECISIVE_STEPS} of the compared steps can decide: too few were compared,"
+        " or rounding alone changes their losses too much"
     )

@@ -146,7 +146,10 @@ def _trained_epoch(bundle: Bundle, epoch: int, steps: int) -> TrainedEpoch:
     chosen = np.flatnonzero(records.epoch == epoch)[:steps]
     losses = tuple(records.loss[chosen].tolist())
     if not losses or not all(map(math.isfinite, losses)):
-        raise SuiteError(f"The run's own program recorded no finite losses of epoch {epoch}.")
+        raise SuiteError(
+            f"In the replay, the run's own program recorded no losses of epoch {epoch}, or losses"
+            " that are not finite."
+        )
     return TrainedEpoch(
         losses, int(records.samples[chosen].sum()), bundle.log().correct().get(epoch)
     )

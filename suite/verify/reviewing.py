@@ -49,6 +49,7 @@ from suite.verify.replay_audit import AuditOptions, Report, audit
 from suite.verify.verdict import verify_implementations
 
 NO_PROGRAM = "give the folder of its implementation with --implementation"
+NO_PROBE = "the implementation has no probe: it is for the open division only"
 NO_STATE = "ask the submitter for its training state {}, then give its folder with --states"
 
 
@@ -253,7 +254,7 @@ def _models(
     for place in sorted(models):
         workload, _, name = place.partition("/")
         if name not in served:
-            reason = "the implementation has no probe" if is_own(name) else NO_PROGRAM
+            reason = NO_PROBE if is_own(name) else NO_PROGRAM
             yield place, ReviewedModel(None, reason)
             continue
         try:

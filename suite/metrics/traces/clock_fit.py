@@ -317,8 +317,9 @@ def _refuse_other_activity(
         raise NoFit(
             f"The run was found at the offset {fit.offset_s:.2f} s, but within {reach_s:.0f} s "
             f"before or after the run, power is as high for another {busy_s:.1f} s: other programs"
-            " were running, or the run is at another place in the trace. Stop other programs, cut"
-            " the trace to this run, give --offset, or run again with --power-pulse."
+            " were running, or the run is at another place in the trace. Cut the trace to"
+            " this run or give --offset; or run again, without other programs or with"
+            " --power-pulse."
         )
 
 

@@ -16,7 +16,10 @@ def refuse_contradictions(options: TraceOptions) -> None:
             raise SuiteError(f"There is no unit {unit!r}; choose one of {', '.join(UNITS)}.")
     has_volts = bool(options.voltage) or options.volts is not None
     if options.power and (options.current or has_volts):
-        raise SuiteError("--power names the power; leave --current, --voltage and --volts out.")
+        raise SuiteError(
+            "--power already names the columns of the power; leave --current, --voltage and"
+            " --volts out."
+        )
     if options.voltage and (not options.current or options.volts is not None):
         raise SuiteError("Give --voltage only with --current, and without --volts.")
 

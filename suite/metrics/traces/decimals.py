@@ -52,12 +52,13 @@ def refuse_ambiguous(head: Head, columns: Collection[int], times: Collection[int
                 continue
             number, is_mixed = re.sub(r"[^-+\d.,]", "", signed[0]), sign != decimal_sign(head)
             decimals = (
-                "export the file with one decimal sign" if is_mixed else f"add --decimal {sign}"
+                "export the file with one decimal sign" if is_mixed else f"add `--decimal {sign}`"
             )
             raise SuiteError(
-                f"The numbers of {head.names[column]!r} can be read in two ways: add --decimal "
-                f"{GROUPING[sign]} if {number} means {number.replace(sign, '')}; {decimals} if it"
-                f" means a number between {number[:-4]} and {int(number[:-4]) + 1}."
+                f"The numbers of {head.names[column]!r} can be read in two ways: add"
+                f" `--decimal {GROUPING[sign]}` if {number} means {number.replace(sign, '')};"
+                f" {decimals} if it means a number between {number[:-4]} and"
+                f" {int(number[:-4]) + 1}."
             )
 
 

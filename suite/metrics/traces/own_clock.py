@@ -37,8 +37,8 @@ def refuse_moved(trace: Trace, fit: ClockFit, course: Course) -> None:
         return
     change, at_s = ("fell", course.run_s - by_s) if by_s > 0 else ("rose", -by_s)
     raise SuiteError(
-        f"The logger's clock would have to be wrong by {by_s:+.1f} s for its power to follow the "
-        f"run. If it was wrong, add --offset {fit.offset_s:.3f}. If it was right, the power"
+        f"The logged power follows the run only if the logger's clock was wrong by {by_s:+.1f} s."
+        f" If it was wrong, add --offset {fit.offset_s:.3f}. If it was right, the power"
         f" {change} {at_s:.0f} s after run_start while the run went on: at that moment, look"
         " for a change of unit or range, or for a sensor that stopped."
     )

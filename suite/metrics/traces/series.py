@@ -104,7 +104,8 @@ def refuse_counter(values: Values) -> None:
         raise SuiteError(
             "The power hardly ever falls from one reading to the next, so it may be an energy"
             " counter. Add --unit with the counter's unit (J, mJ, uJ, Wh, mWh or kWh), or choose"
-            " another column with --power. If it is a power, attach a part in which it also falls."
+            " another column with --power. If it is a power, attach a part of the"
+            " trace in which it also falls."
         )
 
 
@@ -117,8 +118,8 @@ def refuse_other_quantities(names: Sequence[str], unit: str | None) -> None:
         is_other = any(each.search(words) for each in (NOT_POWER, VOLTAGE, CURRENT))
         if unit is None and is_other and not POWER.search(words):
             raise SuiteError(
-                f"The name of the series {name!r} is not that of a power: choose others with"
-                " --series, or add --unit (W, kWh, J, …)."
+                f"By its name, the series {name!r} is not a power: choose others with --series, or"
+                " add --unit (W, kWh, J, …)."
             )
 
 

@@ -297,7 +297,7 @@ def test_a_review_trains_with_the_program_that_made_the_run(
         ("steps.write_text('epoch,loss\\n2,much\\n')", "steps.csv is not a readable table"),
         (
             "steps.write_text(','.join(STEP_COLUMNS) + '\\n')",
-            "recorded no finite losses of epoch 2",
+            "recorded no losses of epoch 2, or losses that are not finite",
         ),
     ],
 )

@@ -325,5 +325,7 @@ def test_ranks_are_compared_with_one_that_takes_their_mini_batches(
         "ranks apart": False,
     }
     assert not made.passed and made.reference == (
-        "one rank that computes all shares in turn" if shares > 1 else "one rank"
+        "one rank that computes every rank's share of a mini-batch in turn"
+        if shares > 1
+        else "one rank"
     )

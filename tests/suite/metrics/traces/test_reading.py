@@ -442,7 +442,7 @@ REFUSED = {
     "an entity that is no power": (
         EXPORTS["Home Assistant"][0].replace("sensor.p,", "sensor.plug_energy,"),
         TraceOptions(series=("sensor.plug_energy",)),
-        "is not that of a power",
+        "By its name, the series .* is not a power",
     ),
     "an entity that there is not": (
         EXPORTS["Home Assistant"][0],
@@ -452,7 +452,7 @@ REFUSED = {
     "one entity, an energy by its name": (
         EXPORTS["Home Assistant"][0].replace("sensor.p,", "sensor.plug_energy,"),
         NOTHING,
-        "is not that of a power",
+        "By its name, the series .* is not a power",
     ),
     "series in several units": (
         "time,entity_id,value,unit\n"
@@ -834,8 +834,8 @@ def test_three_digits_behind_one_sign_are_decimals_or_thousands_by_what_is_state
     text = f"{header}\n" + "".join(row.format(n=n, watts=4 + n % 3) + "\n" for n in range(30))
     unit, path = 1.0 if "[W]" in header else 1e-3, tmp_path / "trace.csv"
     asked = (
-        rf"add --decimal . if 4\{sign}125 means 4125; add --decimal \{sign} if it means a number"
-        " between 4 and 5"
+        rf"add `--decimal .` if 4\{sign}125 means 4125; add `--decimal \{sign}` if it means a"
+        " number between 4 and 5"
     )
     with pytest.raises(SuiteError, match=asked):
         trace_of(path, text)
