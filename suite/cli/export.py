@@ -71,8 +71,8 @@ def export(
         raise SuiteError(f"{output} must end with one of {', '.join(FORMATS)}, or have no ending.")
     if client_profiles and (table != TABLES[0] or not output.suffix):
         raise SuiteError(
-            f"--client-profiles writes one file ({', '.join(FORMATS)}); leave --table out, and "
-            "give --output a name with such an ending."
+            "--client-profiles writes one file; leave --table out, and give --output a name that"
+            f" ends with one of {', '.join(FORMATS)}."
         )
     expect_runs(paths)
     refuse_existing(output, force)

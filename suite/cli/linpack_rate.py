@@ -27,7 +27,11 @@ def linpack(
     output: Annotated[Path, Option(help="New folder for the record.")] = Path("runs/linpack"),
     ranks: Annotated[
         int | None,
-        Option(min=1, help="Ranks on each node (default: one per core of this machine)."),
+        Option(
+            min=1,
+            help="Ranks on each node (default: the hostfile's slots, else one per core of this"
+            " machine).",
+        ),
     ] = None,
     nodes: Annotated[
         int | None,
@@ -107,7 +111,7 @@ def _lines(record: Linpack) -> Iterator[str]:
         )
     yield (
         f"residual {found.residual:.3g}, passes below {THRESHOLD:g}; BLAS"
-        f" {record.blas or 'unknown: linked into the program'}"
+        f" {record.blas or 'unknown: no known library was loaded; it may be linked statically'}"
     )
     if power.gflops_per_watt is None:
         yield f"GFLOPS per watt: unknown ({power.reason})"

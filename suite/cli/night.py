@@ -49,15 +49,17 @@ Restart = Annotated[
     str | None,
     Option(
         metavar="COMMAND",
-        help="Command that restarts the machine before a workload's second and each later run, so "
-        "that the machine restarts between any two runs of a workload.",
+        help="Command that restarts the machine. It is called before a run if the same workload"
+        " was already run since the last restart.",
     ),
 ]
 
 
 def night(
     workloads: ClosedWorkloads = None,
-    within: Annotated[str, Option(metavar="TIME", help="Time for all runs together.")] = "8h",
+    within: Annotated[
+        str, Option(metavar="TIME", help="Time for the trial steps and all runs together.")
+    ] = "8h",
     division: Annotated[Division, Option(help=f"Division: {DIVISION_HELP}")] = Division.CLOSED,
     framework: FrameworkName = FRAMEWORK,
     accelerator: WhereTrained = Accelerator.AUTO,

@@ -34,8 +34,8 @@ DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality 
 SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
 """A rank's meters may take six seconds until the harness replies to it."""
 AGENT_HELP = (
-    "Program that starts a process on a remote host: Slurm's `srun`, or one that is called like"
-    " ssh: PROGRAM HOST COMMAND (default: ssh)."
+    "Program that starts a process on a remote host: Slurm's `srun`, or a program that is"
+    " started like ssh: PROGRAM HOST COMMAND (default: ssh)."
 )
 ACCUMULATE_HELP = (
     "Number of mini-batches whose gradients are summed for one exchange and update; only the"
@@ -220,7 +220,10 @@ class TrainingOptions:
     ] = None
     ranks_per_node: Annotated[
         int | None,
-        Option(help="Ranks on each node (default: 1; of --study linpack: one per core)."),
+        Option(
+            help="Ranks on each node (default: the hostfile's slots, else 1; with --study linpack:"
+            " the slots, else one per core)."
+        ),
     ] = None
     collective: OfAllReduce = Collective.MPI
     normalisation: OfStatistics = Normalisation.LOCAL

@@ -218,7 +218,7 @@ def _fit_sentence(found: Attachment) -> str:
     second = (
         "no other offset fits"
         if fit.second_ratio is None
-        else f"at the second-best offset {fit.second_ratio:.2f} times as high"
+        else f"and {fit.correlation * fit.second_ratio:.2f} at the second-best offset"
     )
     apart_s = moved_s(trace, fit, found.course)
     said = f"The fit moved the logger's times by {apart_s:+.1f} s. " if apart_s else ""
@@ -234,5 +234,6 @@ def _energy_sentence(energy: object) -> str:
     instrument = ", ".join(energy.get("sensor", {}).get("instruments", []))
     return (
         f"Energy of the run: {energy['value']:.6g} J ({instrument}); uncertainty due to the"
-        f" clock and the run's start and stop: +- {parts.get('time', 0.0):.3g} J."
+        " readings' times and to the power at the run's start and stop:"
+        f" +- {parts.get('time', 0.0):.3g} J."
     )

@@ -38,7 +38,7 @@ from suite.experiments.quick import (
 )
 from suite.machine.identify import resolve_device
 from suite.metrics.comparisons import Interval
-from suite.metrics.projection import TimeProjection
+from suite.metrics.projection import STEADY_WITHIN, TimeProjection
 
 if TYPE_CHECKING:
     from suite.execution.run import RunResult
@@ -78,8 +78,8 @@ def quick(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Train a few epochs of workloads and project times to the target. Exit code: 0 at least one
-    was trained, 2 none."""
+    """Train workloads for a few epochs and project their times to the target accuracy. Exit code:
+    0 at least one was trained, 2 none."""
     within_s = None if within is None else parse_limit(within, "--within")
     ends_s = None if within_s is None else time.monotonic() + within_s
     looks: list[QuickLook] = []
@@ -312,7 +312,8 @@ def _projected(found: TimeProjection) -> str:
     steady = (
         ""
         if found.is_steady
-        else "; not steady: the last epoch's time differs from the second epoch's"
+        else "; not steady: the last epoch's time differs from the second epoch's by more than"
+        f" {STEADY_WITHIN:.0%}"
     )
     return (
         f"projected: {_time(found.time_s, 1)} to the target, if it takes {found.epochs:.3g} epochs"

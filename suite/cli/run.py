@@ -114,7 +114,8 @@ def _warn_of_nonce(settings: RunSettings) -> None:
     said = (
         "has no nonce yet: the leaderboard will say that you chose this run's seed"
         if judged_by.nonce is None
-        else f"has the nonce {judged_by.nonce!r}, which a submission needs"
+        else f"has the nonce {judged_by.nonce!r}; a closed run with another nonce cannot be"
+        " submitted"
     )
     print(f"warning: round {judged_by.name} {said} (docs/submitting.md)", file=sys.stderr)
 

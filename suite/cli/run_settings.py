@@ -40,8 +40,8 @@ class RunSettings:
         str | None,
         Option(
             help=(
-                "Part of the model to train, one of the workload's `other_trains` (open "
-                "division; default: the workload's own part)."
+                "Part of the model to train: a name under `other_trains` in"
+                " rules/workloads/WORKLOAD.toml (open division; default: the workload's own part)."
             )
         ),
     ] = None

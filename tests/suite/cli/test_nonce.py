@@ -58,7 +58,7 @@ def test_options_that_contradict_each_other_are_one_sentence(
     ("of_round", "said"),
     [
         (None, "has no nonce yet"),
-        ("drawn", "has the nonce 'drawn', which a submission needs"),
+        ("drawn", "has the nonce 'drawn'; a closed run with another nonce cannot be submitted"),
         ("typed", None),
     ],
 )

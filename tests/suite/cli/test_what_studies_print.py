@@ -56,7 +56,9 @@ def test_a_linpack_rate_is_said_with_what_it_is_of() -> None:
     assert said[1] == "per node: 15.71 GFLOPS"
     assert said[2].endswith("9.5 GB/s with one rank, 2.5 GB/s per rank with all ranks")
     assert said[3].startswith("busy: other programs used 0.41 of 8 cores")
-    assert said[4].endswith("BLAS unknown: linked into the program")
+    assert said[4].endswith(
+        "BLAS unknown: no known library was loaded; it may be linked statically"
+    )
     assert said[5] == (
         "GFLOPS per watt: 0.51; energy while solving: 4100 J, 95 %: 4000 to 4200 J (by rail)"
     )
