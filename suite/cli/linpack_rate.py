@@ -28,9 +28,7 @@ def linpack(
     ranks: Annotated[
         int | None,
         Option(
-            min=1,
-            help="Ranks on each node (default: the hostfile's slots, else one per core of this"
-            " machine).",
+            min=1, help="Ranks on each node (default: the hostfile's slots, else one per core)."
         ),
     ] = None,
     nodes: Annotated[

@@ -54,12 +54,14 @@ Restart = Annotated[
     ),
 ]
 
+Within = Annotated[
+    str, Option(metavar="TIME", help="Time for the trial steps and all runs together.")
+]
+
 
 def night(
     workloads: ClosedWorkloads = None,
-    within: Annotated[
-        str, Option(metavar="TIME", help="Time for the trial steps and all runs together.")
-    ] = "8h",
+    within: Within = "8h",
     division: Annotated[Division, Option(help=f"Division: {DIVISION_HELP}")] = Division.CLOSED,
     framework: FrameworkName = FRAMEWORK,
     accelerator: WhereTrained = Accelerator.AUTO,

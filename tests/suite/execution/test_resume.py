@@ -211,7 +211,7 @@ def test_the_closed_division_resumes_nothing(suite: Run, interrupted: Path, tmp_
         f"run {OPTIONS} --division closed --allow-invalid --resume {interrupted}"
         f" --output {tmp_path}/again"
     )
-    assert "resume with --division open" in answer.stderr
+    assert "to resume this training, give --division open" in answer.stderr
 
 
 def test_a_resumed_run_is_not_audited(suite: Run, again: Path) -> None:

@@ -27,6 +27,15 @@ def test_notes_of_boards_and_projections_in_their_former_words_agree() -> None:
     assert not list(json_differences(computed, written))
 
 
+def test_each_of_several_joined_reasons_in_former_words_agrees() -> None:
+    computed = "; ".join(
+        f"{source}: it read 2 J, less than the 3 J of A and B, which it should include"
+        for source in ("ina3221", "jtop")
+    )
+    written = computed.replace(", which it should include", "")
+    assert not list(json_differences({"reason": computed}, {"reason": written}))
+
+
 def test_another_number_in_former_words_is_a_difference() -> None:
     former = "5.00 s that the machine was busy less 2.00 s of the suite's processes: the harness"
     former += " with its recorder, and the implementation with its ranks and workers. Kernel"

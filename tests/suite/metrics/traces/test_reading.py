@@ -850,7 +850,7 @@ def test_points_in_a_file_with_decimal_commas_are_asked_for(tmp_path: Path) -> N
     text = "t [s];U [V];P [mW]\n" + "".join(f"{n},5;5,0;4.125\n" for n in range(30))
     path = tmp_path / "trace.csv"
     with pytest.raises(
-        SuiteError, match=r"--decimal , if 4\.125 means 4125; export the file with one"
+        SuiteError, match=r"`--decimal ,` if 4\.125 means 4125; export the file with one"
     ):
         trace_of(path, text)
     assert trace_of(path, text, TraceOptions(decimal=",")).power_w[0] == pytest.approx(4.125)
