@@ -76,7 +76,8 @@ def _batch_size_rows(result: BatchResult) -> Iterator[Row]:
         model_s,
         "s",
         "queueing model",
-        "the queue grows without end, or batches have a deadline",
+        "the queueing model needs full batches, no deadline, and inference that keeps up with the"
+        " arrivals",
     )
     yield _row(
         part,
@@ -123,6 +124,6 @@ STUDY_KIND = StudyKind(
         "training_of_alone": "training throughput while inference runs / without inference",
         "execution_of_alone": "execution time of a batch while training runs / without training",
         "model_latency_s": "mean latency according to the queueing model",
-        "lateness_p99_s": "99th percentile of the generator's lateness",
+        "lateness_p99_s": "99th percentile of the image generator's lateness",
     },
 )

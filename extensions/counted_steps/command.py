@@ -41,7 +41,8 @@ FORMAT = JsonFormat(
         "seed": "seed of weights and sample order",
         "processes": ("list: framework, framework_version, steps, counts (totals of the process)"),
         "timed": (
-            "list of windows without valgrind: framework, steps, cpu_s, and clock_hz or null"
+            "list of timed windows of training without valgrind: framework, steps, cpu_s, and"
+            " clock_hz or null"
         ),
         "figures": (
             "figures by framework, named like those of hardware counters; counts are per epoch"

@@ -47,7 +47,7 @@ PLAN_FORMAT = JsonFormat(
         "gradient_bytes": "gradients of the weights",
         "state_bytes": "optimizer state",
         "activation_bytes": "what all blocks keep for the backward pass",
-        "transient_bytes": "memory needed at the peak in addition to activation_bytes",
+        "transient_bytes": "peak of activations and gradients, minus activation_bytes",
         "peak_bytes": "highest memory without recomputation, everything included",
         "planned_bytes": "highest memory under the schedule",
         "fits": "whether training fits without recomputation",
@@ -63,7 +63,8 @@ PLAN_FORMAT = JsonFormat(
             " can keep less"
         ),
         "schedule": (
-            "name, peak_bytes, time, recompute_factor, spilled_bytes of a step, steps"
+            "name, peak_bytes (activations and gradients only), time (in the unit of `blocks`),"
+            " recompute_factor, spilled_bytes (written to storage in each training step), steps"
             " (action, block, operations that run again)"
         ),
     },
@@ -124,7 +125,10 @@ TIMES_FORMAT = JsonFormat(
 STUDY_FORMAT = JsonFormat(
     "memory-study",
     "suite memory study",
-    {"path": "folder of the study", "panels": "list: name, lines, and what was measured"},
+    {
+        "path": "folder of the study",
+        "panels": "list: name, image, batch, lines (planned, paper, published), measured",
+    },
 )
 
 

@@ -31,9 +31,9 @@ FORMAT = JsonFormat(
             " the limits; or null"
         ),
         "binds": (
-            "what keeps the answer from a better mode: the first limit without which another mode"
-            " would be recommended, or, without such a limit, the resource with the largest"
-            " elasticity; null if no limits were given or no mode is recommended"
+            "what prevents a better mode: the first limit whose removal would change the"
+            " recommended mode; if there is none, the resource with the largest elasticity; null if"
+            " no limits were given or no mode is recommended"
         ),
         "time_follows": (
             "by resource (clocks, cores, …): relative increase of the time per relative decrease of"

@@ -144,7 +144,7 @@ class _Session:
         with self._kept_failure("reading the meters", reading):
             for trial in trials.try_meters(root, report):
                 self.add(meters=(*self.bringup.meters, trial))
-        with self._kept_failure("reading the meters from the file", reading):
+        with self._kept_failure("reading the meters from the collected files", reading):
             self.add(meters=tuple(trials.replayed(self.cleaned())))
         for trial in self.bringup.meters:
             if trial.is_replayed is False:

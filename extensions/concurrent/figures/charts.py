@@ -29,17 +29,17 @@ def charts(study: StudyRecord) -> tuple[Chart, ...]:
             "beside-sawtooth",
             "Latency by image",
             "Milliseconds from an image's intended arrival to the end of its batch, for the"
-            f" images of the first {FIRST_S:g} seconds. From one image of a batch to the next, "
-            "latency falls by the time between their arrivals; the lowest latency is the batch's"
-            " execution time.",
+            f" images of the first {FIRST_S:g} seconds. Within a batch, each image's latency is"
+            " lower than the previous one's by the time between their arrivals. The last image's"
+            " latency is the batch's execution time plus any wait until the batch starts.",
             lambda *_: _sawtooth(folder),
         ),
         Chart(
             "beside-latency",
             "Latency over time",
             f"Mean latency of the images that arrived within each of {INTERVALS} intervals, by"
-            " inference batch size. The line of an unstable queue rises; a line ends early where"
-            " images were not finished.",
+            " inference batch size. The line of an unstable queue rises; a line ends early if the"
+            " later images were not finished when the measurement ended.",
             lambda *_: _over_time(folder),
         ),
         Chart(

@@ -45,7 +45,8 @@ def over_time(folder: Path) -> PaperFigure:
     ]
     about = (
         f"Mean latency of the images that arrived within each of {INTERVALS} intervals, by batch"
-        " size. A line ends where images were not finished."
+        " size. A line ends early if the later images were not finished when the measurement"
+        " ended."
     )
     panel = lines_panel(("arrival, s", "latency, ms"), lines, linear_scale_without_zero)
     return PaperFigure((panel,), (), about, "none")
@@ -108,7 +109,7 @@ def _sawtooth_over_gap(wanted: Measure, folder: Path) -> FoundValue | Unknown:
         if each.beside.arrival_gap_s is not None and each.batch >= 8
     }
     if not gaps:
-        return Unknown("no measurement with batches of at least 8 images has a sawtooth")
+        return Unknown("no measurement with a batch size of 8 or more executed two images together")
     batch = min(gaps, key=lambda size: abs(size - 16))
     return FoundValue((gaps[batch] or 0.0) * results.setting.rate_per_s, of=f"batches of {batch}")
 

@@ -19,8 +19,8 @@ def modes_of(names: Sequence[str], root: Path = SYSTEM) -> tuple[Mode, ...]:
     machine has not, or this user cannot set."""
     if not all(names):
         raise SuiteError(
-            "--power-modes has an empty name; write names with commas, as `suite power list` shows"
-            " them."
+            "--power-modes has an empty name; give names from `suite power list`, separated by"
+            " commas."
         )
     available, requested = (
         read_available_modes(root),

@@ -184,7 +184,9 @@ def tune(
     if not possible:
         nearest = min(candidates, key=bound_s)
         raise SuiteError(_impossible(nearest, bound_s(nearest), aim.p99_s, "even without training"))
-    report(f"{len(possible)} settings can keep the limit, {len(left_out)} cannot")
+    report(
+        f"{len(possible)} settings can keep --p99; {len(left_out)} cannot, even without training"
+    )
     trials, length_s = list[Trial](), FIRST_SHARE * duration_s
     left = possible
     while len(left) > FINALISTS and length_s < duration_s:

@@ -55,4 +55,6 @@ class Forward:
 
 
 if __name__ == "__main__":
-    main("Run a workload's model forward on batches that the harness names.", serve)
+    main(
+        "Run the forward pass of a workload's model on each batch that the harness asks for.", serve
+    )

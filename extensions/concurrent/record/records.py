@@ -210,7 +210,10 @@ def _refuse_contradictions(folder: Path, found: Recording) -> None:
         )
     counts, ends = found.column("images"), np.cumsum(found.column("images"))
     names = [
-        ("does not continue where its predecessor ended", found.column("first") != ends - counts),
+        (
+            "does not begin with the image after its predecessor's last one",
+            found.column("first") != ends - counts,
+        ),
         (
             "has no images, or more than the batch size",
             (counts < 1) | (counts > found.setting.batch),

@@ -154,7 +154,7 @@ def count(asked: Asked, report: Report) -> CountedSteps:
 def _timed(
     request: contract.Request, framework: Framework, environment: Environment, report: Report
 ) -> tuple[TimedSteps, ...]:
-    report(f"{framework.title}: {WINDOWS} windows of {WINDOW_S:g} s without valgrind")
+    report(f"{framework.title}: timing steps without valgrind, {WINDOWS} windows of {WINDOW_S:g} s")
     side = Side(request, f"{framework.module}.implementation", environment.interpreter)
     return time_steps(side, framework.name, AVX2)
 
@@ -169,7 +169,10 @@ def _count_framework(
     """Two processes, beside each other: one warms up, the other takes ``asked.steps`` steps
     more."""
     numbers = (WARM_UP, WARM_UP + asked.steps)
-    report(f"{framework.title}: {numbers[0]} and {numbers[1]} steps under cachegrind (slow)")
+    report(
+        f"{framework.title}: two trainings under cachegrind, of {numbers[0]} and {numbers[1]} steps"
+        " (slow)"
+    )
     version = next(
         (environment.packages[name] for name in framework.packages if name in environment.packages),
         None,

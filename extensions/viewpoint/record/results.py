@@ -138,7 +138,9 @@ def _accuracy(rows: Sequence[Prediction], view_deg: int) -> Proportion:
 def _training(found: Recording, folder: Path) -> Training:
     student, steps = found.student, found.steps
     if not steps or steps[0].start_ns < student.start_ns or steps[-1].end_ns > student.end_ns:
-        raise FileError(folder, "has no training steps within the time that the student trained")
+        raise FileError(
+            folder, "has no training steps, or steps outside the student's training time"
+        )
     time_s = (student.end_ns - student.start_ns) * SECONDS_PER_NS
     return Training(len(steps), sum(step.samples for step in steps), time_s, student.cpu_s)
 

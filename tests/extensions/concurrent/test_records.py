@@ -83,10 +83,13 @@ def change(column: str, by: int) -> Callable[[list[list[int]]], None]:
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        (change("first", 1), "line 4: the batch does not continue where its predecessor ended"),
+        (
+            change("first", 1),
+            "line 4: the batch does not begin with the image after its predecessor's last one",
+        ),
         (
             change("images", 1),
-            "line 4: the batch has no images, or more than|line 5: the batch does not continue",
+            "line 4: the batch has no images, or more than|line 5: the batch does not begin",
         ),
         (
             change("sent_ns", -(10**12)),

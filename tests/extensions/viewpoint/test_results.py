@@ -25,7 +25,7 @@ from tests.extensions.viewpoint.good_folder import (
     make_viewpoint,
 )
 
-OUTSIDE = "within the time that the student trained"
+OUTSIDE = "steps outside the student's training time"
 LAST_NS = TRAINED_NS + (EPOCHS * (KEPT * FRAMES // SAMPLES + 1) - 1) * 10**8 + 9 * 10**7
 
 
