@@ -50,8 +50,8 @@ SCORE_COLUMNS = (
         SCORE_S,
         "expected time",
         "s",
-        "training time to the target, computed for the number of epochs in the round's reference"
-        " points; with its 95 % interval",
+        "training time to the target, for the reference point's number of epochs or, if"
+        " significantly more, the entry's own; with its 95 % interval",
     ),
     Column(
         SCORE_J,

@@ -128,8 +128,8 @@ RUNS: Mapping[str, str] = {
     ),
     "audited_in": (
         "framework of an unsigned audit that replayed the run and found agreeing losses. If the"
-        " audit replayed from a training state, 'drawn state' (somebody else's value chose it) or"
-        " 'self-drawn state' follows. None without such an audit"
+        " audit replayed from a training state, 'drawn state' (its epoch was drawn with somebody"
+        " else's value) or 'self-drawn state' follows. None without such an audit"
     ),
     "audited_by": (
         "organizations that, in a signed review, drew a training state of the run, replayed the "
@@ -214,7 +214,8 @@ FIGURES: Mapping[str, str] = {
         "more than the stated errors; None without such meters"
     ),
     "significant": (
-        "whether a difference is statistically significant; None where it was not tested"
+        "for a difference: whether it is statistically significant; None for other figures, and if"
+        " not tested"
     ),
 }
 
@@ -316,7 +317,7 @@ LINPACKS: Mapping[str, str] = {
     "gflops_per_watt": (
         "gflops divided by the mean power during the solution; None where power was not measured"
     ),
-    "power_method": "remark on how power was measured: sensor, rule, coverage, tier",
+    "power_method": "how power was measured: meter, power rule (rules/power.toml), coverage, tier",
     "power_reason": "why the power is unknown",
 }
 """LINPACK results, one row per record."""

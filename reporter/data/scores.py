@@ -338,7 +338,7 @@ def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> Traini
     return (
         cost
         if 0 < value < math.inf
-        else f"the parts of the run add up to {value:.3g} {UNITS[name]}, not to a positive number"
+        else f"the run's figures give a score of {value:.3g} {UNITS[name]}, not a positive number"
     )
 
 

@@ -41,7 +41,8 @@ ROWS: Mapping[str, str] = {
     "spread": "sample standard deviation over the values",
     "method": "how the value is computed",
     "significant": (
-        "whether a difference is statistically significant; None where it was not tested"
+        "for a difference: whether it is statistically significant; None for other figures, and if"
+        " not tested"
     ),
     "reason": "why the value is unknown",
 }

@@ -28,7 +28,7 @@ PROPERTIES = {
     "organization": "submitter",
     "own_data": "workload's own data",
     "resumed": "epochs before a resumption",
-    "short": "epochs of a short entry",
+    "short": "epochs of a short entry (0: not short)",
     "storage_medium": "storage",
     "suite_version": "suite",
 }

@@ -47,9 +47,9 @@ def by_mode(frames: Frames, figure: str) -> PaperFigure | Missing:
     panels, notes, ids = panels_by_instrument(frames, sensor_of, axis, found, rows, panel)
     if not panels:
         return Missing(
-            "too few power modes with known clocks: a prediction from N quantities that differ"
-            " between modes needs N + 3 modes (quantities: number of cores and clocks; for an"
-            " energy also the time)"
+            "too few power modes with known clocks: a prediction needs 3 modes more than there are"
+            " quantities that differ between the modes (number of cores, each clock; for an energy"
+            " also the time)"
         )
     about = (
         "Each power mode is predicted by a linear model of cores and clocks, fitted to all the"

@@ -31,7 +31,8 @@ from reporter.figures.scales import linear_scale
 
 RATE = "samples_per_s"
 ALIKE = (
-    "on several with the same ranks per node, threads, collective and batch (in all or per rank)"
+    "on several nodes with the same ranks per node, threads and collective, and the same global"
+    " batch or batch per rank"
 )
 
 

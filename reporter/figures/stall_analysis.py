@@ -89,7 +89,7 @@ def _differences(figures: pandas.DataFrame) -> Plot | Missing:
             rows.append(PlotRow(label, (bar,), style, texts=(text,), tips=(f"{label}: {text}",)))
             table.append((label, significant(value), written, _significance(figures, name)))
     if not rows:
-        return Missing("no comparison has a known stall in both of its runs")
+        return Missing("neither difference is known: each needs the fetch stalls of two runs")
     axis = "seconds of stall per epoch, mean of epochs 2 to last"
     scale = linear_scale([end for row in rows for end in row.values[0].ends])
     not_significant = ", ".join(row[0] for row in table if row[3] == "no")

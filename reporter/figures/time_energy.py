@@ -180,7 +180,8 @@ def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFig
         levels = _levels(frames, ids, highlight.field)
         if len(set(levels.values())) < 2:
             return Missing(
-                f"no two entries with a known {quantity} are known to differ in {highlight.name}"
+                f"the entries with a known {quantity} do not differ in {highlight.name}, as far as"
+                " this is known"
             )
         (fills, legend), ids = _fills(levels, highlight), list(levels)
     keys, panels = _keys([entries[name] for name in ids]), list[Panel]()

@@ -164,10 +164,9 @@ def _meaning(row: LeaderboardRow, board: Leaderboard, own: set[str]) -> tuple[st
     runs, needed = int(row.entry["runs"]), load_scoring().min_runs
     if isinstance(verdict, str):
         why = f"an interval needs {needed} runs; you have {runs}" if runs < needed else verdict
-        within = (
-            f" {cell.around} is the spread of the epochs within the run." if cell.around else ""
-        )
-        return text, f"The uncertainty is unknown: {why}.{within}{disturbed}"
+        over = "over the runs" if runs > 1 else "of the epoch times within the run"
+        spread = f" {cell.around} is the standard deviation {over}." if cell.around else ""
+        return text, f"The uncertainty is unknown: {why}.{spread}{disturbed}"
     differ = "they differ" if verdict.is_different else "they are not distinguishable"
     ends = f"{significant(verdict.low)} to {significant(verdict.high)}"
     confidence = load_scoring().pair_confidence

@@ -40,7 +40,10 @@ _WORKERS = "suite sweep --workload lenet --vary workers=0,1,2 --epochs 5"
 _BATCHES = "suite sweep --workload lenet --vary batch_size=16,64,256 --epochs 3"
 _FRAMEWORKS = "suite sweep --workload lenet --vary framework=pytorch,tensorflow,chainer --epochs 3"
 _MODES = f"sudo nvpmodel -m 1; {_run('--output runs/mode-1')}, and again for each mode"
-_STORAGE = f"{_run('--workers 0 --data /media/ssd/mnist')}, and again with --data on each medium"
+_STORAGE = (
+    f"{_run('--workers 0 --data /media/ssd/mnist')}, and again with a --data folder on another"
+    " medium"
+)
 _LOCKED = f"{_run('')}; sudo jetson_clocks; {_run('--seed 2')}"
 _METER = "with a power sensor (docs/measuring.md)"
 _HARDWARE = "with hardware counters (suite doctor)"
@@ -314,7 +317,8 @@ PRESETS = (
         PI,
         "1c",
         "Speed-up over nodes",
-        "runs on one node and on several, with the same ranks per node, threads and batch",
+        "runs on one node and on several nodes, with the same ranks per node, threads and"
+        " collective, and the same global batch or batch per rank",
         "suite sweep --study scaling --workload lenet --hostfile hosts",
         "scaling:for_paper",
     ),

@@ -585,7 +585,7 @@ def test_the_owner_s_row_stands_among_all_three_frameworks(own_site: Path) -> No
     assert all((own_site / place).is_file() for *_, place in rows)
     said = re.search(r"Accuracy: [\d.]+ %; target 97 %, not reached\.", page)
     assert said, "quality beside time"
-    assert "is the spread of the epochs within the run" in page
+    assert "is the standard deviation of the epoch times within the run" in page
     assert 'id="accuracy"' in page, "the curve of the run"
 
 

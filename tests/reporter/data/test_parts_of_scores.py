@@ -117,4 +117,4 @@ def test_a_cost_is_above_zero_at_the_reference_s_epochs_and_at_its_own(
     if is_possible:
         assert found == TrainingCost(*parts)
     else:
-        assert str(found).startswith("the parts of the run add up to")
+        assert str(found).startswith("the run's figures give a score of")

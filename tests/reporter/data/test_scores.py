@@ -292,7 +292,9 @@ def test_no_time_or_energy_is_zero_or_less() -> None:
     found = scored([10.0] * 3, figures=figures)
     assert found.status is Status.UNRANKED and found.time is None
     # the fewer of the scored and the reference's epochs: 12 + 10 (e - 1) - 20 e
-    assert str(found.reason).startswith(f"the parts of the run add up to {2 - 10 * REFERENCE:.3g}")
+    assert str(found.reason).startswith(
+        f"the run's figures give a score of {2 - 10 * REFERENCE:.3g}"
+    )
     assert found.missing[MEASURED_J] == "a run has an energy of 0 J or less"
     figures["r2"]["energy_j"] = row("energy_j", None)
     assert scored([10.0] * 3, figures=figures).missing[MEASURED_J] == "not measured"

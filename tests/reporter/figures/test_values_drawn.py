@@ -165,7 +165,7 @@ def test_what_the_owner_s_time_means_and_how_sure_that_is(monkeypatch: pytest.Mo
     assert "not distinguishable" in first_page._meaning(row, board, set())[1]  # type: ignore[arg-type]
     doubt = first_page._meaning(row, board, set())[1]  # type: ignore[arg-type]
     assert doubt.startswith(
-        "The uncertainty is unknown: no interval. ± 2 is the spread of the epochs"
+        "The uncertainty is unknown: no interval. ± 2 is the standard deviation over the runs"
     )
     alone = first_page._meaning(shown(), board, set())  # type: ignore[arg-type]
     assert alone[0].endswith("its time per epoch is not known: no run has this figure.")
