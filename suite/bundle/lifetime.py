@@ -12,7 +12,8 @@ from suite.files.schema import Count, from_plain
 CLOCK = "CLOCK_MONOTONIC"
 SOURCE = (
     "process_ns: from starttime in /proc/self/stat (clock ticks); begin_ns: the clock"
-    " minus the CPU time that the process had used; all others: read from the clock"
+    " when work on the run began, minus the process's CPU time until then if it was started for"
+    " this run (at earliest process_ns); all others: read from the clock"
 )
 MAX_IDLE, MAX_NS = 100, 2**63
 

@@ -150,7 +150,10 @@ def read_log(path: Path) -> Log:
         values += sum(map(text.count, ",[{"))
         if values > MAX_VALUES:
             problems.append(
-                LogProblem(number, f"more than {MAX_VALUES} values so far; the rest was not read")
+                LogProblem(
+                    number,
+                    f"more than {MAX_VALUES} JSON values up to this line; the rest was not read",
+                )
             )
             break
         event, problem = _parse(number, text[start:])
@@ -163,8 +166,8 @@ def read_log(path: Path) -> Log:
             problems.append(
                 LogProblem(
                     number,
-                    f"{len(events)} events and {len(problems)} problems so far; the rest was not"
-                    " read",
+                    f"{len(events)} events and {len(problems)} problems so far (limits:"
+                    f" {MAX_EVENTS} and {MAX_PROBLEMS}); the rest was not read",
                 )
             )
             break

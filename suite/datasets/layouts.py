@@ -185,9 +185,9 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
     different = compare_list(listed, found, names)
     wrong = (*different.missing, *different.changed)
     return (
-        f"{directory} lacks {len(different.missing)} of the {len(names)} images; the number of"
-        " images that differ from the published ones, for example because they were re-encoded, is"
-        f" {len(different.changed)}; the first one missing or different is {wrong[0]}"
+        f"{directory} lacks {len(different.missing)} of the {len(names)} images; images that"
+        f" differ from the published ones (re-encoded, for example): {len(different.changed)}; the"
+        f" first one missing or different is {wrong[0]}"
         if wrong
         else None
     )

@@ -252,8 +252,8 @@ def _with_hpl(
     _refuse_busy(ran.load, request.allow_busy, directory)
     if not output.is_file():
         raise SuiteError(
-            f"hpcc wrote no result; its output is in {directory / layout.OUTPUT}. {directory} must"
-            " exist on the first host, too."
+            f"hpcc wrote no result here; what it printed is in {directory / layout.OUTPUT}. The"
+            " first host writes the result: name this machine first in the hostfile."
         )
     printed = output.read_text(encoding="utf-8", errors="replace")
     solutions = hpl.read_solutions(printed, output.name)

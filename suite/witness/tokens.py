@@ -138,7 +138,7 @@ def _verify_file(path: Path, digest: str, authorities: Sequence[Path]) -> TokenV
     return TokenVerdict(
         SignatureState.BAD,
         time_s,
-        reason="it does not match the stamped digest, or has no certificate",
+        reason="it stamps another digest, its signature is wrong, or it has no certificate",
     )
 
 

@@ -259,7 +259,7 @@ def _states(
         ContractPoint,
         "training-states",
         "--keep-states keeps the states whose digests are logged; --start-state continues from a"
-        " state at the end of an epoch, and refuses a state within an epoch",
+        " state saved at the end of an epoch, and refuses one saved in the middle of an epoch",
     )
     if not framework.keeps_states:
         return point(
@@ -283,7 +283,9 @@ def _states(
     train(training._replace(steps=LIMIT), scratch / "cut", "--keep-states", str(folder))
     within = train(training, scratch / "within", "--start-state", str(folder / state_name(1)))
     if not within.is_refusal:
-        return point(False, f"a state within an epoch was not refused: {within.described}")
+        return point(
+            False, f"a state saved in the middle of an epoch was not refused: {within.described}"
+        )
     found, expected = on.losses, whole.losses[kept.progress.step :]
     is_same = len(found) == len(expected) > 0 and all(map(_is_near, found, expected))
     return point(is_same, f"first losses: {found[:2]} from the state, {expected[:2]} without it")

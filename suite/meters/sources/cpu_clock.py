@@ -45,7 +45,8 @@ class CpuClockMeter(BackgroundMeter):
             return MeterAvailability(
                 False,
                 f"the system allows no executable memory ({error.strerror})",
-                "allow executable memory, or do without this meter",
+                "switch off what forbids it (SELinux's deny_execmem, systemd's"
+                " MemoryDenyWriteExecute), or do without this meter",
             )
         return AVAILABLE
 

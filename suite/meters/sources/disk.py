@@ -33,7 +33,9 @@ class DiskMeter(MachineMeter):
         if any((self._root / "sys/block").glob("*/stat")):
             return AVAILABLE
         return MeterAvailability(
-            False, "/sys/block shows no device", "mount /sys; inside a container, run on the host"
+            False,
+            "/sys/block shows no device",
+            "mount /sys; if the suite runs in a container, run it on the host instead",
         )
 
     def open(self, process: MeteredProcess) -> None:

@@ -64,7 +64,7 @@ def test_a_picture_that_was_coded_anew_is_named(landmarks: Path, pinned: DataSet
     contents = inspect_data_set(pinned, landmarks, True)
     assert not contents.verified
     assert re.search(
-        r"lacks 0 of the .* from the published ones, .* is 1; .* missing or different is"
+        r"lacks 0 of the .* from the published ones .*: 1; the first one missing or different is"
         rf" images/{image.name}",
         contents.different or "",
     )
