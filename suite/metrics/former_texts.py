@@ -49,7 +49,7 @@ FORMER = (
         r"the machine does not state its model (virtual machines do not): times are compared only"
         r" if the board digest shows the same machine",
     ),
-    (r"^of what is not counted: ", r"the energy of the time that is not counted is unknown: "),
+    (r"\bof what is not counted: ", r"the energy of the time that is not counted is unknown: "),
     (
         r"^(.+) was not read on every channel of its total before the run",
         r"before the run, not every channel of \1 was read",
@@ -229,11 +229,11 @@ FORMER = (
         r"no epoch after the first has a known energy on every node",
     ),
     (
-        r"(it read \S+ J, less than the \S+ J of [^;,]+)(?=;|$)",
+        r"(it read \S+ J, less than the \S+ J of [^;,()]+)(?=[;)]|$)",
         r"\1, which it should include",
     ),
     (
-        r"^in the time that is not counted: ",
+        r"\bin the time that is not counted: ",
         r"the energy of the time that is not counted is unknown: ",
     ),
     (

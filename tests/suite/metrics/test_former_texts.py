@@ -36,6 +36,20 @@ def test_each_of_several_joined_reasons_in_former_words_agrees() -> None:
     assert not list(json_differences({"reason": computed}, {"reason": written}))
 
 
+def test_the_reasons_of_several_nodes_in_former_words_agree() -> None:
+    written = (
+        "not every node has an energy (pi1: of what is not counted: rapl: no reading; pi2: in the"
+        " time that is not counted: rapl: no reading; pi3: jtop: it read 2 J, less than the 3 J of"
+        " A and B); measured on: none"
+    )
+    unknown = "the energy of the time that is not counted is unknown: rapl: no reading"
+    computed = (
+        f"not every node has an energy (pi1: {unknown}; pi2: {unknown}; pi3: jtop: it read 2 J,"
+        " less than the 3 J of A and B, which it should include); measured on: none"
+    )
+    assert as_now(written) == computed
+
+
 def test_another_number_in_former_words_is_a_difference() -> None:
     former = "5.00 s that the machine was busy less 2.00 s of the suite's processes: the harness"
     former += " with its recorder, and the implementation with its ranks and workers. Kernel"
