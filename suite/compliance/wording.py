@@ -22,9 +22,9 @@ def numbers_text(values: Iterable[int]) -> str:
 
 
 def ranks_text(ranks: Iterable[int]) -> str:
-    """Ranks in words: "rank 2", "ranks 0 to 3"."""
+    """Ranks in words: "rank 2", "ranks 0 to 3", "no rank"."""
     found = set(ranks)
-    return f"rank{'s' * (len(found) != 1)} {numbers_text(found)}"
+    return "no rank" if not found else f"rank{'s' * (len(found) != 1)} {numbers_text(found)}"
 
 
 def joined_names(names: Sequence[str], most: int = MAX_NAMES) -> str:

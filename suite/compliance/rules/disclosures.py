@@ -103,8 +103,8 @@ RULES = (
         "names-nobody",
         "No file of a bundle or a submission names a person or a network: no home folder, account,"
         " host, address or serial number. A submission names its organization.",
-        "Bundles are published for ever. No measurement needs the names of people or the addresses"
-        " of machines.",
+        "Bundles are published for ever. To compare results, nobody needs the names of people or"
+        " the addresses of machines.",
         "if the suite wrote the name, run again with this version, which records no such names; if"
         " your own program or text contains the name, remove it there",
         (

@@ -284,8 +284,8 @@ def _cycles(context: BundleContext) -> Violations:
         yield Violation(
             READINGS,
             f"at most {most:.3g} billion operations in the CPU time of the implementation"
-            f" ({per_cycle} operations a cycle on {cpu.architecture}, times a tolerance of"
-            f" {FAST_CONVOLUTION})",
+            f" ({per_cycle} operations a cycle on {cpu.architecture}, times {FAST_CONVOLUTION} for"
+            " fast convolutions)",
             f"{work:.3g} billion",
         )
 

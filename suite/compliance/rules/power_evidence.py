@@ -473,8 +473,8 @@ RULES = (
         " energy. Milliwatts added as watts would make the energy a thousand times larger. Results"
         " that were measured by analysers are ranked together, and a plug that reads whole watts is"
         " too coarse for an analyser.",
-        "never edit power.json or readings; for a meter of your own, add its total to"
-        " rules/power.toml by a pull request, and state its tier in"
+        "never edit power.json or readings; for a meter of your own, add its total and tier to"
+        " rules/power.toml by a pull request; for meter-csv, state the meter's tier in"
         " /etc/edge-training-suite/meters.toml",
         (
             OfBundle("power-rules-known", _check_power_rules),

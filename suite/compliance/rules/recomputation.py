@@ -64,8 +64,8 @@ def _scheduled(context: BundleContext) -> Violations:
             yield Violation(
                 "log.txt",
                 f"{name} = {value}: each of the {steps} steps makes {forwards} forward passes of"
-                f" blocks and repeats {again} operations; the model has {len(planned.blocks)}"
-                " blocks",
+                f" blocks and repeats {again} operation{'s' * (again != 1)}; the model has"
+                f" {len(planned.blocks)} blocks",
                 f"{counted.get(name)!r}",
                 event.line,
             )

@@ -111,6 +111,7 @@ def test_a_finding_says_where_and_by_how_much(
         (numbers_text, [2, 1, 2], "1 to 2"),
         (ranks_text, [2], "rank 2"),
         (ranks_text, range(4), "ranks 0 to 3"),
+        (ranks_text, (), "no rank"),
         (joined_names, "abcdefgh", "a, b, c, d, e, f, g, h"),
         (joined_names, "abcdefghi", "a, b, c, d, e, f, g, h and 1 more"),
         (value_text, None, "nothing"),
