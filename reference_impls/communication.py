@@ -292,8 +292,8 @@ def join(ranks: int) -> World:
     """The world of a run: this process, or for several ranks its MPI job; raises ContractError when
     that has another size.
 
-    Libraries of MPI that do not fit one another wait for ever: SIGALRM ends a rank that has
-    received nothing from the others for FIRST_MESSAGES_S.
+    Libraries of MPI that do not fit one another wait for ever: SIGALRM ends a rank that has not
+    heard from all others within FIRST_MESSAGES_S.
     """
     if ranks == 1:
         return World()

@@ -89,8 +89,9 @@ MEANINGS = {
     signal.SIGABRT: "with which a library ended the program",
     signal.SIGFPE: "an arithmetic error",
     signal.SIGALRM: (
-        f"because no message of the other ranks arrived over MPI within {FIRST_MESSAGES_S} s;"
-        " compare the MPI libraries of the hosts, also those in LD_LIBRARY_PATH"
+        "which ends a rank that has not heard from all others over MPI within"
+        f" {FIRST_MESSAGES_S} s; compare the MPI libraries of the hosts, also those in"
+        " LD_LIBRARY_PATH"
     ),
 }
 """What commonly sends these signals. Before SIGABRT, a library writes why; what was written before
