@@ -19,6 +19,10 @@ _LIST = re.compile(
 _SLOTS = re.compile(r"^[^\s:]+:(\d{1,4})\b|\sslots=(\d{1,4})\b")
 _NUMBERED = re.compile(r"slots=\d{1,4}")
 _LOOPBACK = re.compile(r"localhost(\..*)?|127\.\d+\.\d+\.\d+")
+NO_SLOTS = (
+    "leave the slots out: `suite run --ranks-per-node N` and `suite linpack --ranks N` start N"
+    " ranks on each host"
+)
 _IPV6 = re.compile(r"\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?(%\w+)?")
 
 
@@ -175,13 +179,11 @@ def _ranks_by_slots(slots: set[int | None], named_by: str) -> int | None:
         shown = ", ".join(sorted("none" if each is None else str(each) for each in slots))
         raise SuiteError(
             f"{named_by} states different numbers of slots ({shown}), but every host starts the"
-            " same number of ranks; write the same number of slots for all hosts, or give"
-            " --ranks-per-node."
+            f" same number of ranks; write the same number of slots for all hosts, or {NO_SLOTS}."
         )
     if 0 in slots:
         raise SuiteError(
-            f"{named_by} states 0 slots; leave out a host that runs no rank, or give"
-            " --ranks-per-node."
+            f"{named_by} states 0 slots; leave out a host that runs no rank, or {NO_SLOTS}."
         )
     return next(iter(slots), None)
 
