@@ -28,7 +28,9 @@ def linpack(
     ranks: Annotated[
         int | None,
         Option(
-            min=1, help="Ranks on each node (default: the hostfile's slots, else one per core)."
+            min=1,
+            help="Ranks on each node (default: the hostfile's slots, else one per core of this"
+            " machine).",
         ),
     ] = None,
     nodes: Annotated[
