@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from suite.errors import SuiteError
 from suite.extensions.concurrent.measuring.schedules import ScheduleKind
+from suite.files.counted import counted
 
 SHARE_OF_WINDOWS = 0.97
 FIRST_SHARE = 0.25
@@ -185,7 +186,8 @@ def tune(
         nearest = min(candidates, key=bound_s)
         raise SuiteError(_impossible(nearest, bound_s(nearest), aim.p99_s, "even without training"))
     report(
-        f"{len(possible)} settings can keep --p99; {len(left_out)} cannot, even without training"
+        f"{counted(len(possible), 'setting')} can keep --p99; {len(left_out)} cannot, even without"
+        " training"
     )
     trials, length_s = list[Trial](), FIRST_SHARE * duration_s
     left = possible
