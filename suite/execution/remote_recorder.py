@@ -121,9 +121,10 @@ class RemoteRecorder:
         cache is ready, then into the readings'."""
         if self.problem is not None:
             return
+        lines, is_closed = self._new_lines("out", self.output)
+        # read last: what a recorder wrote before its end has then arrived
         for line in self._new_lines("err", self._errors)[0]:
             self._last_error_line = line.decode(errors="replace").strip() or self._last_error_line
-        lines, is_closed = self._new_lines("out", self.output)
         rows: dict[Path, list[bytes]] = {self._baseload: [], self._readings: []}
         for line in lines:
             if line.startswith(b"{"):
