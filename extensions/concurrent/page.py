@@ -52,7 +52,7 @@ def read(record: Path, place: str) -> StudyRecord:
 def _batch_size_rows(result: BatchResult) -> Iterator[Row]:
     """A batch size's figures; an interval is in the method."""
     beside, lost = result.beside, result.interference
-    missing = "; ".join(beside.notes) or "too few batches or steps"
+    missing = "; ".join(beside.notes) or "too few measured inference batches or training steps"
     intervals: tuple[tuple[str, str, FittedValue | None], ...] = (
         ("latency_s", "s", beside.latency_s),
         ("latency_p99_s", "s", beside.p99_s),

@@ -436,10 +436,10 @@ def _verdict(made: MemoryPlan) -> Iterator[str]:
         )
         yield (
             f"With recomputation, training fits: schedule {made.schedule.schedule.name} needs"
-            f" {write_size(made.planned_bytes)}. Its recompute factor is"
-            f" {cost.recompute_factor:.2f}, computed from {times} times. A step has"
-            f" {made.schedule.schedule.forwards} forward runs of blocks; without recomputation it"
-            f" would have {len(made.blocks)}."
+            f" {write_size(made.planned_bytes)}. Forward and backward passes take"
+            f" {cost.recompute_factor:.2f} times as long as without recomputation (computed from"
+            f" {times} times of the blocks). A step has {made.schedule.schedule.forwards} forward"
+            f" runs of blocks instead of {len(made.blocks)}."
         )
 
 

@@ -308,7 +308,7 @@ OTHER_FIGURES = {
     "page_cache_end_ratio": "share of the data that is cached at the end",
     "page_cache_start_ratio": "share of the data that is cached at the start",
     "peak_process_rss_bytes": "peak resident set of the largest process",
-    "resident_sum_max_bytes": "peak of the summed resident set sizes",
+    "resident_sum_max_bytes": "peak sum of the processes' resident sets",
     "straggler_ratio": "time of the slowest rank / mean time of all ranks",
     "swap_used_max_bytes": "highest swap use",
     "temperature_max_degc": "highest temperature",

@@ -133,7 +133,7 @@ def _statistics_or_reason(rows: Sequence[Row | None]) -> RunStatistics | str:
     if len(values) < MIN_RUNS:
         return (
             f"an interval needs at least {MIN_RUNS} runs of each value, but this value has only"
-            f" {len(values)}; add runs with --seeds"
+            f" {len(values)}; run the sweep with more --seeds (a study: --repetitions)"
         )
     return run_statistics(values) if min(values) > 0 else NEEDS_POSITIVE
 

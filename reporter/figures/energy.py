@@ -151,7 +151,7 @@ def by_mode(frames: Frames) -> PaperFigure | Missing:
     }
     if not split:
         return Missing(
-            "the energy or the baseload is unknown:"
+            "the energy or the baseload (idle power × time) is unknown:"
             f" {why_missing(frames, BASELOAD_ENERGY if found else ENERGY)}"
         )
 

@@ -40,6 +40,10 @@ FORMER = (
         r"with this scatter even \1 fresh runs would not decide it",
     ),
     (
+        r"is neither within the margin nor beyond it",
+        r"lies partly within and partly outside the margin",
+    ),
+    (
         r"^times are of another kind of machine: (.+) of (\S+), and ",
         r"the machines are of different kinds: \1 in \2, and ",
     ),
@@ -115,8 +119,14 @@ FORMER = (
     (
         r"^first bucket's start to last one's end, of the rank that waits the least; mean of the"
         r" epochs",
-        r"from the first bucket's start to the last bucket's end, on the rank that waits the least;"
-        r" mean over the epochs",
+        r"mean time of an exchange (first bucket's start to last bucket's end) on the rank where it"
+        r" is shortest; mean over the epochs",
+    ),
+    (
+        r"^from the first bucket's start to the last bucket's end, on the rank that waits the"
+        r" least; mean over the epochs",
+        r"mean time of an exchange (first bucket's start to last bucket's end) on the rank where it"
+        r" is shortest; mean over the epochs",
     ),
     (r", behind the power conversion", r", measured downstream of the power conversion"),
     (

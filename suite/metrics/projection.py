@@ -102,7 +102,7 @@ def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
     if request.get("accumulation", 1) != 1:
         raise SuiteError(
             "Reference points apply only to runs that update the weights after every mini-batch;"
-            f" this run updated them after every {request['accumulation']}."
+            f" this run updated them after every {request['accumulation']} mini-batches."
         )
     workload, (batch, rate, local) = str(request["workload"]), setting_of(request, of_round)
     points = frozen_points(of_round, workload)

@@ -259,8 +259,8 @@ def _too_wide(
         else f"with this scatter even {MAX_ADVISED} fresh runs would not decide it"
     )
     return (
-        f"the interval, {ratio.low:.2f} to {ratio.high:.2f}, is neither within the margin nor"
-        f" beyond it; {more}"
+        f"the interval, {ratio.low:.2f} to {ratio.high:.2f}, lies partly within and partly outside"
+        f" the margin; {more}"
     )
 
 

@@ -24,8 +24,8 @@ def wire_figures(logs: Sequence[Log], wire: object) -> dict[str, Figure]:
     limit, exchanges = _limit(logs[0], wire), _exchanges_s(logs)
     reason = IN_COMPUTE if logs[0].value("collective") == "native" else NO_EXCHANGE
     of_all_ranks = (
-        "from the first bucket's start to the last bucket's end, on the rank that waits the least;"
-        " mean over the epochs"
+        "mean time of an exchange (first bucket's start to last bucket's end) on the rank where it"
+        " is shortest; mean over the epochs"
     )
     exchange = replace(
         mean_figure(exchanges, "s", LOG, reason), method=of_all_ranks if exchanges else None

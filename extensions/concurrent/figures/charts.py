@@ -56,7 +56,7 @@ def _sawtooth(folder: Path) -> Plot | Missing:
     """Latency, ms, over the number of the image."""
     found = series.sawtooth(folder)
     if not found.points:
-        return Missing("no image of the first seconds was finished")
+        return Missing(f"no image that arrived in the first {FIRST_S:g} s was finished")
     panel = Plane(
         f"image, batches of {found.batch}",
         "milliseconds",

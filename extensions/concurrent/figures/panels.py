@@ -109,7 +109,7 @@ def _sawtooth_over_gap(wanted: Measure, folder: Path) -> FoundValue | Unknown:
         if each.beside.arrival_gap_s is not None and each.batch >= 8
     }
     if not gaps:
-        return Unknown("no measurement with a batch size of 8 or more executed two images together")
+        return Unknown("with a batch size of 8 or more, no executed batch held more than one image")
     batch = min(gaps, key=lambda size: abs(size - 16))
     return FoundValue((gaps[batch] or 0.0) * results.setting.rate_per_s, of=f"batches of {batch}")
 

@@ -211,7 +211,7 @@ def _refuse_contradictions(folder: Path, found: Recording) -> None:
     counts, ends = found.column("images"), np.cumsum(found.column("images"))
     names = [
         (
-            "does not begin with the image after its predecessor's last one",
+            "does not begin with the image that follows the previous batch's last image",
             found.column("first") != ends - counts,
         ),
         (

@@ -112,7 +112,7 @@ def read_memory_study(directory: Path) -> MemoryStudy:
         raise FileError(
             path,
             "must have at least one panel, a planned line in every panel, and at most"
-            f" {MAX_ROWS} points and fits in all",
+            f" {MAX_ROWS} points and entries of `fits` together",
         )
     return study
 

@@ -337,8 +337,9 @@ def _refuse_undetermined(fit: ClockFit, course: Course, t_s: Values) -> None:
             )
         raise NoFit(
             f"The power trace does not determine when the run of {course.run_s:.1f} s began: the"
-            f" offset is {fit.offset_s:.2f} s, give or take {fit.half_width_s:.2f} s, with"
-            f" {counted(outside[0], 'reading')} before the run and {outside[1]} after it. {remedy}"
+            f" fitted offset is {fit.offset_s:.2f} s, give or take {fit.half_width_s:.2f} s, and"
+            f" the trace has {counted(outside[0], 'reading')} before the run and {outside[1]} after"
+            f" it. {remedy}"
         )
 
 

@@ -27,7 +27,10 @@ IN_PACKAGE = re.compile(r"\b(ia|cores?|gt|uncore|pp0|pp1|corwatt|gfxwatt)\b", re
 SAME, IN_ROWS, MIN_PART = 0.02, 0.9, 0.05
 """A column that is the sum of others to within this share, in this share of the rows, is their
 total; a part is at least MIN_PART of it."""
-REMEDY = "Name the column that measured the machine, or only columns that do not overlap."
+REMEDY = (
+    "Name the column that measured the machine, or columns none of which includes or repeats"
+    " another."
+)
 
 
 def refuse_overlaps(head: Head, columns: Sequence[int], decimal: str) -> None:

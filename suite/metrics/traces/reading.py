@@ -137,8 +137,8 @@ def _refuse_misread(path: Path, rows: "_Rows", trace: Trace, repeated: int) -> N
         )
     if rows.wide > MAX_MALFORMED_SHARE * trace.rows:
         raise SuiteError(
-            f"{path} has {rows.wide} rows with more columns than its first lines"
-            f" ({rows.how.columns}); columns may have moved: attach only the part under one header."
+            f"{path} has {rows.wide} rows with more than the {rows.how.columns} columns of its"
+            " first lines; columns may have moved: attach only the part under one header."
         )
     is_late = trace.late > MAX_LATE_SHARE * trace.rows
     if (

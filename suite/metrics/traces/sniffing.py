@@ -236,8 +236,8 @@ def _of_powers(head: Head, powers: Sequence[int], options: TraceOptions) -> tupl
     if powers and not rails:
         raise SuiteError(
             f"Several columns are powers or energies ({column_names(head, powers)}): add --power"
-            " with the column that measured the machine, or one --power for each of several columns"
-            " that do not overlap."
+            " with the column that measured the machine, or one --power for each of several"
+            " columns, none of which includes or repeats another."
         )
     return rails
 
@@ -260,7 +260,7 @@ def _of_currents(head: Head, free: Sequence[int], options: TraceOptions) -> tupl
         raise SuiteError(
             f"Several columns are currents ({column_names(head, currents)}): add --current"
             " and --voltage with the columns that measured the machine, or one --current and one"
-            " --voltage for each of several currents that do not overlap."
+            " --voltage for each of several rails, none of which includes another."
         )
     return ()
 

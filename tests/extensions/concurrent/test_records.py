@@ -85,7 +85,7 @@ def change(column: str, by: int) -> Callable[[list[list[int]]], None]:
     [
         (
             change("first", 1),
-            "line 4: the batch does not begin with the image after its predecessor's last one",
+            "line 4: the batch does not begin with the image that follows the previous batch's",
         ),
         (
             change("images", 1),

@@ -71,8 +71,8 @@ def test_each_pair_of_values_is_compared_at_each_combination_of_the_others() -> 
 
 def test_a_pair_that_cannot_be_compared_says_which_value_and_why() -> None:
     few = (
-        "an interval needs at least 2 runs of each value, but this value has only 1; add runs with"
-        " --seeds"
+        "an interval needs at least 2 runs of each value, but this value has only 1; run the sweep"
+        " with more --seeds (a study: --repetitions)"
     )
     rows = [*at(16, 1, 6.0), *at(16, 2, 2.0, None), *at(16, 4, 1.0, E**2)]
     pairs = compare_settings(frames(*rows), "threads")

@@ -27,6 +27,20 @@ def test_notes_of_boards_and_projections_in_their_former_words_agree() -> None:
     assert not list(json_differences(computed, written))
 
 
+def test_a_text_that_changed_twice_agrees_in_both_former_words() -> None:
+    computed = (
+        "mean time of an exchange (first bucket's start to last bucket's end) on the rank where it"
+        " is shortest; mean over the epochs"
+    )
+    for written in (
+        "first bucket's start to last one's end, of the rank that waits the least; mean of the"
+        " epochs",
+        "from the first bucket's start to the last bucket's end, on the rank that waits the least;"
+        " mean over the epochs",
+    ):
+        assert as_now(written) == computed
+
+
 def test_each_of_several_joined_reasons_in_former_words_agrees() -> None:
     computed = "; ".join(
         f"{source}: it read 2 J, less than the 3 J of A and B, which it should include"

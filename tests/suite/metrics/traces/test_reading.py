@@ -540,7 +540,7 @@ REFUSED = {
         + "".join(f"{n},{30 + n % 3},16303\n" for n in range(500))
         + "".join(f"{n},cpu,{30 + n % 3},16303\n" for n in range(500, 600)),
         TraceOptions(power=("3",), unit="W"),
-        "100 rows with more columns than its first lines .3.",
+        "100 rows with more than the 3 columns of its first lines",
     ),
     "a counter of two rows": (
         "entity_id,state,last_changed\n"
