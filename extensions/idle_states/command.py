@@ -16,7 +16,7 @@ FORMAT = JsonFormat(
     {
         "state": "logged, quiet, free or suspended",
         "title": "the state in words",
-        "power": "figure of the mean power, W, with the reason where it is unknown",
+        "power": "mean power as a figure, W; an unknown value is null, with a reason",
         "meters": "names of the meters that were read",
         "power_mode": "power mode and clocks, or null",
         "time_s": "length",

@@ -238,7 +238,10 @@ def _answer_lines(found: "Answer", asked: "Question") -> Iterator[str]:
         f" with a probability of {one.within:.0%}"
     )
     follows = ", ".join(f"{name} {share:.0%}" for name, share in found.time_follows.items())
-    yield f"  binding constraint: {found.binds}; elasticity of the time: {follows}"
+    yield (
+        f"  binding constraint: {found.binds}; share of the time that depends on each resource:"
+        f" {follows}"
+    )
 
 
 _UNITS = {"time": "s", "power": "W", "energy": "J"}

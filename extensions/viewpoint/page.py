@@ -108,7 +108,7 @@ STUDY_KIND = StudyKind(
         "teacher_accuracy": "accuracy of the teacher",
         "accuracy_before": "accuracy of the student before training",
         "accuracy_after": "accuracy of the student after training",
-        "label_noise": "wrong labels, as a share of the kept tracks",
+        "label_noise": "share of labelled tracks whose label is wrong",
         "frames_size_bytes": "size of the kept frames",
         "student_training_s": "training of the student",
         "student_cpu_s": "CPU time of the training",

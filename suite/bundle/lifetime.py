@@ -11,9 +11,9 @@ from suite.files.schema import Count, from_plain
 
 CLOCK = "CLOCK_MONOTONIC"
 SOURCE = (
-    "process_ns: from starttime in /proc/self/stat (clock ticks); begin_ns: the clock"
-    " when work on the run began, minus the process's CPU time until then if it was started for"
-    " this run (at earliest process_ns); all others: read from the clock"
+    "process_ns: from starttime in /proc/self/stat (clock ticks); begin_ns: time at which work on"
+    " the run began, earlier by the process's CPU time until then if the process was started for"
+    " this run (but not before process_ns); all others: read from the clock"
 )
 MAX_IDLE, MAX_NS = 100, 2**63
 

@@ -79,8 +79,8 @@ def audit(
         Path | None,
         Option(
             metavar="DIR",
-            help="Folder of the implementation that made the run. With --state, both it and the"
-            " replay's framework continue training from that state.",
+            help="Folder of the implementation that made the run. With --state, both this"
+            " implementation and the replay's framework continue training from that state.",
         ),
     ] = None,
     json: Json = False,

@@ -18,8 +18,8 @@ def finish(
     runs: Annotated[
         list[Path],
         Argument(
-            help="Run directories whose bundle is not sealed, because the run was killed,"
-            " interrupted or cut off, or failed."
+            help="Run directories whose bundle is not sealed, because the run failed, lost power,"
+            " or was killed or interrupted."
         ),
     ],
     json: Json = False,

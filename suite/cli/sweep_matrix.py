@@ -63,7 +63,12 @@ class MatrixOptions:
     ] = None
     order: Annotated[
         Order | None,
-        Option(help="Matrix: order of the points in each repetition (default: interleaved)."),
+        Option(
+            help=(
+                "Matrix: run all points with one seed before the next seed, in the listed order"
+                " (interleaved, default) or in random order (shuffled)."
+            )
+        ),
     ] = None
     random: Annotated[
         int | None, Option(min=1, help="Matrix: run only N points of the grid, picked at random.")

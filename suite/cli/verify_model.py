@@ -151,7 +151,8 @@ def _frameworks(names: list[str] | None, implementation: Path | None) -> list[Fr
 def _probe(framework: Framework) -> ProbedImplementation:
     if framework.outside is None and not framework.serves_closed:
         raise SuiteError(
-            f"The framework {framework.name!r} has no probe: it is for the open division only."
+            f"The framework {framework.name!r} cannot be verified: it is for the open division"
+            " only. Choose another --framework."
         )
     return build_probe(framework, find_environment(framework))
 

@@ -340,7 +340,7 @@ def _unreached(host: str, agent: str | None) -> NodeAnswer | None:
     if UNKNOWN_KEY in ran.stderr:
         remedy = (
             f"type `{typed}`: accept the host's key if it is new. If the key has changed, another"
-            " machine may have the host's address; only if this machine was set up again, remove"
+            " machine may have the host's address; only if the host itself was set up again, remove"
             f" the old key with `ssh-keygen -R {host}`"
         )
     return NodeAnswer(host, False, None, f"{start}: {_last_words(ran)}", remedy)

@@ -257,7 +257,10 @@ def _take_right(
             _unpack(path, target, file.size_bytes)
             return _refuse_other(definition, target, file, path)
         except SuiteError as error:
-            below = f" This file is in a folder below {source}: give the right folder with --from."
+            below = (
+                f" This file lies in a folder below {source} and may be part of something else:"
+                " give --from the folder of the data set."
+            )
             is_asked = path.parent in (source, (source / file.name).parent)
             wrong = wrong or SuiteError(f"{error}{below * (not is_asked)}")
     assert wrong is not None

@@ -95,7 +95,7 @@ def _linear(operation: Operation, inputs: tuple[Shape, ...]) -> Shape:
     if features != expected and features != expected - 1:  # with or without a bias
         raise SuiteError(
             f"{operation.name} takes {expected - 1} features, not {features}",
-            "this network takes images of one size only: use that size",
+            "this network takes images of one size only; leave --image out",
         )
     return (*inputs[0][:-1], operation.channels)
 

@@ -86,7 +86,7 @@ def package_runs(runs: Sequence[Path], request: PackageRequest, root: Path) -> P
     """
     problem = problem_of_text(request.notes)
     if problem is not None:
-        raise SuiteError(f"--notes are refused: {problem}; write them as a sentence.")
+        raise SuiteError(f"--notes is refused: {problem}; write a plain sentence.")
     bundles = sorted((Bundle(path) for path in runs), key=lambda bundle: bundle.run().run_id)
     round_name = _one_round(bundles, request.round)
     folder = root / round_name / _name(request)

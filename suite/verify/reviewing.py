@@ -48,9 +48,11 @@ from suite.verify.probing import build_probe
 from suite.verify.replay_audit import AuditOptions, Report, audit
 from suite.verify.verdict import verify_implementations
 
-NO_PROGRAM = "give the folder of its implementation with --implementation"
-NO_PROBE = "the implementation has no probe: it is for the open division only"
-NO_STATE = "ask the submitter for its training state {}, then give its folder with --states"
+NO_PROGRAM = "give the implementation's folder with --implementation"
+NO_PROBE = "the implementation cannot be verified: it is for the open division only"
+NO_STATE = (
+    "ask the submitter for this run's training state {}, then give the state's folder with --states"
+)
 
 
 @dataclass(frozen=True)

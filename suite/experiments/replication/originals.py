@@ -47,7 +47,8 @@ def find_originals(path: Path) -> tuple[Original, ...]:
     found = tuple(_original(bundle) for bundle in find_bundles(path))
     if len(found) > MAX_ORIGINALS:
         raise SuiteError(
-            f"{path} holds {len(found)} runs; give the folder of one entry, or one run."
+            f"{path} holds {len(found)} runs; the limit is {MAX_ORIGINALS}. Give a folder with"
+            " fewer runs of one entry, or one run."
         )
     for other in found[1:]:
         _refuse_other_entry(found[0], other)

@@ -129,7 +129,7 @@ def put_back(
     if failures:
         raise SuiteError(
             f"Every setting that can be read was restored, but {'; '.join(failures)}. Restart the"
-            " machine to be sure that the others are restored, too."
+            " machine to be sure that settings that cannot be read are restored, too."
         )
 
 

@@ -19,10 +19,10 @@ class ShellyMeter(HttpMeter):
     description = "power at the socket, from a Shelly plug in the local network"
     table = 'shelly = { address = "192.168.1.20" }'
     absent = (
-        'in [shelly], add component = "PM1" for a meter without a switch (PM Mini), or switch = 0,'
-        " 1, ... to choose one of several switches; plugs of the first generation are not"
-        " supported: log the power of such a plug yourself, and attach the file (suite power"
-        " attach)"
+        'in [shelly] of /etc/edge-training-suite/meters.toml, add component = "PM1" for a meter'
+        " without a switch (PM Mini), or switch = 0, 1, ... to choose one of several switches;"
+        " plugs of the first generation are not supported: log the power of such a plug yourself,"
+        " and attach the file (suite power attach)"
     )
 
     def address(self, settings: MeterSettings) -> str | None:

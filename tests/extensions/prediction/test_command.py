@@ -66,7 +66,10 @@ def test_an_answer_has_intervals_what_binds_and_what_to_profile_next(say: Say, t
         in printed
     )
     assert "Smallest time with power at most 14 W: cores " in printed
-    assert "binding constraint: power limit; elasticity of the time: " in printed
+    assert (
+        "binding constraint: power limit; share of the time that depends on each resource: "
+        in printed
+    )
     assert "To narrow the intervals, profile next: cores " in printed
     assert "Pareto front of the profiled modes over time, power and energy" in printed
 
