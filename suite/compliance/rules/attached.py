@@ -164,8 +164,8 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
         yield Violation(
             READINGS,
-            f"{stated.half_width_s:.6g} s in both readings of the clock error, as in {RUN}",
-            f"{error.values[:2].tolist()}",
+            f"two readings of {CLOCK_ERROR}, both {stated.half_width_s:.6g} s, as in {RUN}",
+            f"{error.values[:3].tolist()}",
         )
 
 

@@ -241,8 +241,8 @@ def _memory_of_node(
     if len(rss) and len(peak) and len(size) and rss.maximum > max_bytes:
         yield Violation(
             node.file,
-            f"at most {size.maximum:.0f} processes x {peak.maximum:.0f} bytes, the largest peak of"
-            " one of them",
+            f"at most {max_bytes:.0f} bytes: {PEAK_TOLERANCE:g} x {size.maximum:.0f} processes x"
+            f" {peak.maximum:.0f} bytes, the largest peak of a process",
             f"{rss.maximum:.0f} bytes in use",
         )
     faults = node.channels.get("counters", "page_faults.count")
@@ -276,9 +276,10 @@ def _logged_peak(context: BundleContext) -> Violations:
     if peaks and len(before) and max(peaks) < MIN_LOGGED_PEAK * before.maximum:
         yield Violation(
             "log.txt",
-            f"peak_rss_of_ranks near {before.maximum:.0f} bytes, the largest peak of a process in"
-            " the readings",
-            f"{max(peaks):.0f}",
+            "a largest value of peak_rss_of_ranks that is at least"
+            f" {MIN_LOGGED_PEAK * before.maximum:.0f} bytes, {MIN_LOGGED_PEAK:.0%} of the largest"
+            " peak of a process in the readings",
+            f"{max(peaks):.0f} bytes",
             logged.line,
         )
 
@@ -332,7 +333,8 @@ def _sums(context: BundleContext) -> Violations:
         if high - low > MAX_MEMORY_CHANGE * high:
             yield Violation(
                 node.file,
-                "used and available memory to add up to the machine's memory in every reading",
+                "used and available memory to have the same sum in every reading, within"
+                f" {MAX_MEMORY_CHANGE:.0%}",
                 f"sums from {low:.0f} to {high:.0f} bytes",
             )
 
@@ -377,7 +379,7 @@ RULES = (
         " processor clock is less than half of another epoch's.",
         "Training needs three times the multiplications of a forward pass for every sample. The"
         " widest instruction makes 64 multiplications, and fast convolutions need only a quarter of"
-        " the model's multiplications, so an instruction does the work of at most 256.",
+        " the model's multiplications, so an instruction can replace at most 256 of the model's.",
         READINGS_AS_READ,
         (
             OfBundle("instructions-enough", _instructions_of_model),
@@ -389,9 +391,10 @@ RULES = (
         "The implementation uses at least the memory of an interpreter (or of the model's weights,"
         " if the implementation is not the suite's). It uses at most the largest peak of a process"
         " times the number of its processes. If page faults are counted, the count is above zero."
-        " The implementation logs a peak for each rank; the largest of these peaks is near the peak"
-        " that the meter read. Used and available memory have the same sum in every reading, within"
-        " a hundredth.",
+        " The implementation logs a peak for each rank; the largest of these is at least"
+        f" {100 * MIN_LOGGED_PEAK:g} % of the largest process peak that the memory meter read. The"
+        " machine's used and available memory have the same sum in every reading, within"
+        f" {100 * MAX_MEMORY_CHANGE:g} %.",
         "The kernel records the peak of every process, and the implementation logs its own peak."
         " The meter computes the used memory from the total and the available memory at one"
         " moment.",

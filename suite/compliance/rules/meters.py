@@ -8,6 +8,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE
 from suite.bundle.channels import Channel
 from suite.bundle.layout import RUN
+from suite.bundle.node_records import NODES
 from suite.catalog.divisions import Division
 from suite.catalog.meter_choice import LEFT_OUT, POWER_SCHEDULES, REQUIRED
 from suite.compliance.agreement import ExpectedField, differing_fields
@@ -16,6 +17,7 @@ from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
+from suite.compliance.wording import joined_names
 from suite.files.counted import counted
 
 ORDER = 81  # after the readings' own rules
@@ -206,9 +208,9 @@ def _stated_gaps(context: BundleContext) -> Violations:
             name, stated_s, longest_s = gaps[0]
             yield Violation(
                 file,
-                "at least one meter whose readings show the longest gap that its record states,"
-                f" such as {stated_s:.6g} s for {name}",
-                f"{longest_s:.6g} s at most for {name}; the gaps of all {len(gaps)} meters are"
+                "at least one meter whose readings have a gap as long as its longest_gap_s"
+                f" ({name}: {stated_s:.6g} s)",
+                f"{name}: {longest_s:.6g} s at most; the gaps of all {len(gaps)} meters are"
                 " shorter than stated",
             )
 
@@ -235,8 +237,8 @@ def _throughout(context: BundleContext) -> Violations:
             after_s = (inside[place] - window[0]) * SECONDS_PER_NS
             yield Violation(
                 node.file,
-                f"a reading of at least one meter every {longest_s:.1f} s, because the recorder was"
-                " not lost",
+                f"a reading of at least one meter every {longest_s:.1f} s, because {NODES}"
+                " records no loss of the recorder",
                 f"none for {gap_s:.1f} s, from {after_s:.1f} s after run_start on",
             )
 
@@ -312,7 +314,7 @@ def _of_kernel(context: BundleContext) -> Violations:
         for name in SCHEDULED:
             record = records.get(name, {})
             if record.get("available") is True and not record.get("failures"):
-                offered.setdefault(name, "or failures, because the meter was available")
+                offered.setdefault(name, "or at least one failure, because the meter was available")
         left_out = {name for name, each in records.items() if each.get("reason") == LEFT_OUT}
         yield from _unread(node, {name: offered[name] for name in offered.keys() - left_out})
 
@@ -353,17 +355,18 @@ RULES = (
     Rule(
         "meter-periods",
         "The times between a meter's readings, and their scatter, match what its record states.",
-        "The recorder computes the median and the standard deviation of the times between these"
-        " readings. If readings were scaled in time, inserted or made up, the two figures differ"
-        " from the record's.",
+        "The recorder states the median and the standard deviation of the times between readings."
+        " If readings were scaled in time, inserted or made up, the values recomputed from them"
+        " differ from the stated ones.",
         READINGS_AS_READ,
         (OfBundle("meter-periods", _periods), OfBundle("meter-jitter", _jitter)),
     ),
     Rule(
         "meter-schedule",
-        "The kernel's meters are read at most once a period, and no channel has more readings than"
-        " periods. If a meter has the name of one of the suite's meters, it is read on the same"
-        " kind of schedule as the suite's, and a power meter also with the same period.",
+        f"On each node, at least one of the meters {joined_names(SCHEDULED)} is read at most once"
+        " per period, and none of their channels has more readings than periods. A meter with the"
+        " name of one of the suite's meters has that meter's `moments` (fixed or random), and a"
+        " power meter also its period.",
         "The recorder waits one period between two readings. Readings that come faster were"
         " compressed in time, and more readings than periods show that a second series was added."
         " If somebody passes off a plug's readings as an analyser's, they still have the plug's"
@@ -376,11 +379,11 @@ RULES = (
     ),
     Rule(
         "meter-gaps",
-        "If a meter had no failures, its readings have no gap longer than its record says. Such a"
-        " meter is without readings for at most 10 s at the run's start and at its end, or a tenth"
-        " of the run if that is longer. On each node, the readings of at least one meter show the"
-        " longest gap that its record states. If a node's recorder was not lost, its meters were"
-        " read through the whole run.",
+        "If a meter had no failures, its readings have no gap longer than its record says, and"
+        " leave out at most 10 s (or a tenth of the run, if that is longer) at each of the run's"
+        " two ends. On each node, the readings of at least one meter show the longest gap that its"
+        " record states. If a node's recorder was not lost, its meters were read through the whole"
+        " run.",
         "The recorder states the longest time without a reading. If somebody removes readings, the"
         " longest gap becomes longer than that; if somebody fills in readings, it becomes shorter."
         " If readings end early, energy is missing.",

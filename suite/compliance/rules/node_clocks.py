@@ -110,9 +110,10 @@ def _overlapping(context: BundleContext) -> Violations:
         early = int(np.stack(ends)[:, place].argmin())
         yield Violation(
             "log.txt",
-            f"rank {late} to begin step {first.step[updates][place]} at most a second after rank"
-            f" {early} ends it: rank {early} needs rank {late}'s gradients",
-            f"{gaps_ns[place] * SECONDS_PER_NS:.3g} s later, by the clock offsets",
+            f"rank {late} to begin step {first.step[updates][place]} before rank {early} ends it"
+            f" (clock error: at most {MAX_UNCERTAINTY_NS * SECONDS_PER_NS:g} s), because rank"
+            f" {early} needs rank {late}'s gradients",
+            f"{gaps_ns[place] * SECONDS_PER_NS:.3g} s after that end, by the clock offsets",
         )
 
 

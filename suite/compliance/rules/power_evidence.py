@@ -93,7 +93,7 @@ def _check_power_rules(context: BundleContext) -> Violations:
         observed = joined_names([rulebook[place].name for place in known])
         yield Violation(
             POWER,
-            "every power total once, in the order of rules/power.toml",
+            "power totals without repetition, in the order of rules/power.toml",
             f"the order {observed}",
         )
 
@@ -118,7 +118,7 @@ def _units(context: BundleContext) -> Violations:
         if channel.unit != unit:
             yield Violation(
                 node.file,
-                f"{channel.source} {channel.name} in {unit}, as its power total says",
+                f"{channel.source} {channel.name} in {unit}, the unit of its power total",
                 f"in {channel.unit!r}",
             )
 
@@ -160,7 +160,7 @@ def _even(context: BundleContext) -> Violations:
         if mean_w >= MIN_POWER_W and float(powers_w.max() - powers_w.min()) <= MIN_SCATTER * mean_w:
             yield Violation(
                 node.file,
-                f"power by {counter.source} {counter.name} that varies under load",
+                f"power that varies under load, computed from {counter.source} {counter.name}",
                 f"the same {mean_w:.4g} W from every reading to the next, in {len(counter)}"
                 " readings",
             )
@@ -199,14 +199,14 @@ def _unclipped(context: BundleContext) -> Violations:
         if len(distinct) < 3:
             continue
         at_most, others = int(counts[-1]), int(counts[:-1].max())
-        if (
-            at_most >= MIN_CLIPPED
-            and at_most > MAX_CLIPPED_SHARE * len(values)
-            and at_most > MORE_THAN_OTHERS * others
-        ):
+        most = max(
+            MIN_CLIPPED - 1, int(MAX_CLIPPED_SHARE * len(values)), int(MORE_THAN_OTHERS * others)
+        )
+        if at_most > most:
             yield Violation(
                 node.file,
-                f"few readings of {channel.source} {channel.name} that equal the largest one",
+                f"at most {most} readings of {channel.source} {channel.name} that equal the"
+                " largest one",
                 f"{distinct[-1]:g} W in {at_most} of {len(values)} readings; no other value in"
                 f" more than {others} of them",
             )
@@ -245,8 +245,8 @@ def _own_values(context: BundleContext) -> Violations:
         if count > MAX_STRAIGHT_SHARE * places:
             yield Violation(
                 node.file,
-                f"few readings of {channel.source} {channel.name} that are the mean of the reading"
-                " before and the reading after",
+                f"at most {MAX_STRAIGHT_SHARE:.0%} of the readings of {channel.source}"
+                f" {channel.name} to be the mean of the reading before and the reading after",
                 f"{count} of {places} are that mean; the first is reading"
                 f" {int(is_straight.argmax()) + 2} of the run",
             )
@@ -276,9 +276,9 @@ def _resolved(context: BundleContext) -> Violations:
                 if len(known) >= MIN_RESOLVED and step_w / 2 > error_w > 0:
                     yield Violation(
                         node.file,
-                        f"readings in steps of at most {2 * error_w:.3g} W: twice an analyser's"
-                        f" error, which is {total.rule.gain_error:.0%} of the mean power",
-                        f"{channel.source} {channel.name} in steps of {step_w:g} W",
+                        f"a resolution of {2 * error_w:.3g} W or finer: twice an analyser's error,"
+                        f" which is {total.rule.gain_error:.0%} of the mean power",
+                        f"a resolution of {step_w:g} W in {channel.source} {channel.name}",
                     )
 
 
@@ -465,16 +465,16 @@ def _in_run(context: BundleContext, unit: str) -> Iterator[tuple[NodeContext, Ch
 RULES = (
     Rule(
         "power-rules-known",
-        "A bundle has the rulebook's power totals, and no others: all those of the meters that were"
-        " read, in the rulebook's order. Their channels have the units that the rulebook states. A"
-        " meter is called an analyser only if the steps of its readings are at most 2 % of the mean"
-        " power, twice the error that the rulebook allows analysers.",
+        "A bundle's power totals are those of the rulebook, in its order, and none is missing for a"
+        " meter that was read. Their channels have the units that the rulebook states. A meter is"
+        " called an analyser only if the resolution of its readings is at most 2 % of the mean"
+        " power (twice an analyser's error).",
         "Submitters who chose the channels of a total could leave channels out and so lower the"
         " energy. Milliwatts added as watts would make the energy a thousand times larger. Results"
         " that were measured by analysers are ranked together, and a plug that reads whole watts is"
-        " too coarse for an analyser.",
-        "never edit power.json or readings; for a meter of your own, add its total and tier to"
-        " rules/power.toml by a pull request; for meter-csv, state the meter's tier in"
+        " too coarse to count as one.",
+        "never edit power.json or readings; if you programmed a meter, add its power total and tier"
+        " to rules/power.toml by a pull request; if meter-csv reads it, state its tier in"
         " /etc/edge-training-suite/meters.toml",
         (
             OfBundle("power-rules-known", _check_power_rules),

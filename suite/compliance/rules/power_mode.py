@@ -208,9 +208,9 @@ RULES = (
         "Cores and memory match a variant that the device profile lists, and the power mode is one"
         " of the profile's modes, with the vendor's clocks. A run under a board's profile shows no"
         " sign of a virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
-        "New variants of boards appear, and runs in another power mode form a separate entry:"
-        " neither is refused, but readers learn what differs. A virtual machine on a board has"
-        " fewer cores and less memory than the board.",
+        "New variants of boards appear, and runs in another power mode form a separate entry. Such"
+        " runs count, and the finding tells readers what differs from the profile. A virtual"
+        " machine on a board has fewer cores and less memory than the board.",
         "nothing needs to be done: the result counts. You can add a new variant to the profile in"
         " rules/devices. If this is a virtual machine, say so in the notes",
         (

@@ -157,8 +157,8 @@ def _rounded(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 node.file,
-                "times of readings that are not all rounded to 0.1 ms",
-                f"all {len(node.channels)} readings at whole tenths of a millisecond",
+                "at least one time of a reading that is not a multiple of 0.1 ms",
+                f"multiples of 0.1 ms in all {len(node.channels)} readings",
             )
 
 
@@ -318,7 +318,8 @@ def _peaks(context: BundleContext) -> Violations:
         if len(falls):
             yield Violation(
                 node.file,
-                f"the peak memory of the run's only process to fall by at most {MAX_FALL:.0%}",
+                "the peak memory of the run's only process not to fall (tolerance:"
+                f" {MAX_FALL:.0%})",
                 f"a fall from {before[falls[0]]:.0f} to {after[falls[0]]:.0f} bytes in reading"
                 f" {falls[0] + 2}",
             )
@@ -361,8 +362,9 @@ RULES = (
         " the time from the first reading to run_start. Readings from another program's table"
         " (meter-csv) end at most two seconds after the other meters' last reading.",
         "Readings from another run prove nothing. The recorder stops when the implementation has"
-        " exited, so later readings are from a longer run. Another program may have another clock;"
-        " if that clock is wrong, its power readings belong to other moments.",
+        " exited, so later readings are from a longer run. Another program may run on another"
+        " machine; if that machine's clock is wrong, the program's readings belong to other"
+        " moments.",
         f"{READINGS_AS_READ}; if another program writes a meter's table, set the clock of its"
         " machine, or add the table with `suite power attach`",
         (
@@ -373,8 +375,8 @@ RULES = (
     ),
     Rule(
         "readings-in-order",
-        "The readings of a channel follow one another in time, no two at the same time. At least"
-        " one time is finer than a tenth of a millisecond. No two nodes have the same intervals"
+        "Each reading of a channel has a later time than the one before. On each node, the times of"
+        " the readings are not all multiples of 0.1 ms. No two nodes have the same intervals"
         " between readings (within two nanoseconds).",
         "A meter reads one value at a time, so inserted readings break the order. Its clock counts"
         " nanoseconds, so times that are all rounded are not the clock's. Readings copied from"
@@ -402,8 +404,8 @@ RULES = (
     ),
     Rule(
         "counters-never-fall",
-        "Counters of the processor, the disk and the network never fall. The peak memory of a run"
-        " with a single process falls by at most a twentieth.",
+        "Counters of the processor, the disk and the network never fall. The peak memory of a run's"
+        " only process does not fall (tolerance: 5 %).",
         "Counters start when the run begins or the machine boots, and only rise; so does the peak"
         " memory of a process. If readings of a counter fall, they were edited, or are from two"
         " boots.",

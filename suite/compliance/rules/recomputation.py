@@ -63,9 +63,9 @@ def _scheduled(context: BundleContext) -> Violations:
         if counted.get(name, 0) != value:
             yield Violation(
                 "log.txt",
-                f"{name} = {value}: each of the {steps} steps makes {forwards} forward passes of"
-                f" blocks and repeats {again} operation{'s' * (again != 1)}; the model has"
-                f" {len(planned.blocks)} blocks",
+                f"{name} = {value}: the model has {len(planned.blocks)} blocks; each of the {steps}"
+                f" steps makes {forwards} forward and {len(planned.blocks)} backward passes of"
+                f" blocks, and repeats {again} operation{'s' * (again != 1)}",
                 f"{counted.get(name)!r}",
                 event.line,
             )
@@ -100,8 +100,8 @@ def _spilled(
     if type(spilled) is not int or abs(spilled - expected) > MAX_DEVIATION * expected:
         yield Violation(
             "log.txt",
-            f"spilled_bytes within {MAX_DEVIATION:.0%} of {expected:.0f}: the schedule writes"
-            f" {planned.planned_spill_bytes} bytes per step",
+            f"spilled_bytes within {MAX_DEVIATION:.0%} of {expected:.0f}, the sum over all steps:"
+            f" the schedule writes {planned.planned_spill_bytes} bytes per full mini-batch",
             f"{spilled!r}",
             line,
         )
@@ -146,7 +146,10 @@ def schedule_problem(planned: Recomputation) -> str | None:
         if left_out and (
             action != "keep" or not all(first <= position < last for position in left_out[0])
         ):
-            return f"block {block} leaves out outputs of another block, or its own last output"
+            return (
+                f"{action[:20]!r} of block {block} lists outputs not to keep; only 'keep' may, and"
+                " only its block's outputs before the last"
+            )
         if action == "restore" and block in inputs:
             at = block
         elif action == "spill" and block in kept - spilled and block == at - 1 < count - 1:

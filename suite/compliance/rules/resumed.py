@@ -3,6 +3,7 @@ none."""
 
 from reference_impls.contract import log_name
 from suite.bundle.layout import RUN
+from suite.bundle.log import LogEvent
 from suite.bundle.resumption import MS_PER_S, Resumption, read_resumption
 from suite.catalog.uncounted_limits import load_uncounted_limits
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
@@ -91,13 +92,12 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
     before_s = resumed.before_s(start) if start is not None else None
     if before_s is None or start is None:
         return
-    trained_s = (resumed.ended_time_ms - resumed.began_time_ms) / MS_PER_S
-    if before_s < 0 or trained_s < 0 or start.time_ms < resumed.ended_time_ms:
+    observed = _disorder(resumed, start, before_s)
+    if observed is not None:
         yield Violation(
             RUN,
             "an earlier run that began and ended before this run's run_start (key `resumed`)",
-            f"the earlier run began {before_s:.1f} s before run_start (uncounted time subtracted),"
-            f" and its last event came {trained_s:.1f} s after it began",
+            observed,
         )
     max_s = _max_uncounted_s(resumed, before_s + resumed.uncounted_s)
     if resumed.uncounted_s > max_s:
@@ -107,6 +107,22 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
             " `resumed.uncounted_s`), according to the limits in rules/uncounted.toml",
             f"{resumed.uncounted_s:.1f} s",
         )
+
+
+def _disorder(resumed: Resumption, start: LogEvent, before_s: float) -> str | None:
+    """What is not in the order of time; None if all is."""
+    trained_s = (resumed.ended_time_ms - resumed.began_time_ms) / MS_PER_S
+    late_s = (resumed.ended_time_ms - start.time_ms) / MS_PER_S
+    if trained_s < 0:
+        return f"the earlier run's last event {-trained_s:.3f} s before the earlier run's run_start"
+    if late_s > 0:
+        return f"the earlier run's last event {late_s:.3f} s after this run's run_start"
+    if before_s < 0:
+        return (
+            f"{before_s + resumed.uncounted_s:.3f} s from the earlier run's run_start to this"
+            f" run's, less than the {resumed.uncounted_s:.3f} s of uncounted time"
+        )
+    return None
 
 
 def _max_uncounted_s(resumed: Resumption, since_s: float) -> float:

@@ -173,8 +173,8 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
         yield Violation(
             name,
             f"uncounted intervals of at most {longest_s:.3g} s in the median and at most"
-            f" {count * longest_s + LONGEST_DELAY_S:.3g} s in all, because the run keeps no"
-            f" states, and hashing {parameters} parameters takes no longer",
+            f" {count * longest_s + LONGEST_DELAY_S:.3g} s in all: the run keeps no states, so"
+            f" each interval only hashes {parameters} parameters",
             f"{median_s:.3g} s in the median of {counted(count, 'interval')}, {taken_s:.3g} s in"
             " all",
         )
