@@ -93,7 +93,7 @@ def _dates(context: SubmissionContext) -> Violations:
         if run.boot is not None and run.boot == first.boot and apart_s > SET_BY_S:
             yield Violation(
                 run.name,
-                f"the same wall clock as {first.name}, which ran in the same boot",
+                f"a wall clock that was not set after {first.name}, a run of the same boot",
                 f"a wall clock that is {apart_s:.0f} s off: it was set between the two runs",
             )
 
@@ -157,9 +157,9 @@ def _drift(context: BundleContext) -> Violations:
         if not least_s <= drift_s <= most_s:
             yield Violation(
                 "log.txt",
-                f"wall clock and monotonic clock to drift apart by {least_s:.3f} to {most_s:.3f} s"
-                f" from the first event that the wall-clock meter covers to {event.key}: what the"
-                f" meter read, within {MAX_DRIFT_DIFFERENCE_S:g} s",
+                "from the first event that the wall-clock meter covers to"
+                f" {event.key}, a drift between wall clock and monotonic clock of {least_s:.3f} to"
+                f" {most_s:.3f} s, as this meter read (within {MAX_DRIFT_DIFFERENCE_S:g} s)",
                 f"{drift_s:.3f} s",
                 event.line,
             )
@@ -218,9 +218,10 @@ RULES = (
     ),
     Rule(
         "clocks-agree",
-        "For most intervals of the log, wall clock and monotonic clock agree to 50 ms plus a"
-        " thousandth of the interval. Their drift equals the one that the wall-clock meter read,"
-        " to within a quarter of a second. Monotonic times are not negative.",
+        "In at least half of the intervals of a second or more between events of the log, wall"
+        " clock and monotonic clock agree to 50 ms plus a thousandth of the interval. The two"
+        " clocks drift apart by as much as the wall-clock meter read, to within a quarter of a"
+        " second. Monotonic times are not negative.",
         "Linux slews both clocks alike: only setting the wall clock moves them apart, and that"
         " falls into one interval. If times were scaled, the clocks differ in all intervals. In a"
         " log that someone wrote after the run, all times lie within a short moment, or before the"

@@ -169,7 +169,8 @@ def _step_counts(context: BundleContext) -> Violations:
                 STEPS,
                 f"steps {before + 1} to {before + len(of_rank)} of rank {rank}, each once and in"
                 " order",
-                f"step {of_rank.step[row]} in row {row + 1} of epoch {of_rank.epoch[row]}",
+                f"step {of_rank.step[row]} (epoch {of_rank.epoch[row]}) in row {row + 1} of the"
+                " rank's steps",
             )
         if list(of_rank.epochs) != sorted(finished):
             yield Violation(

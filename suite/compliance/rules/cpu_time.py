@@ -212,8 +212,8 @@ def _load(context: BundleContext) -> Violations:
             yield Violation(each.node.file, expected, f"{own:.2f}")
         if used is not None and used > own * TOLERANCE + SLACK:
             expected = (
-                f"at least {used:.2f} CPU seconds per second by the suite: the implementation alone"
-                " used as many"
+                f"at least {used:.2f} CPU seconds per second by the suite, because they include the"
+                f" implementation's {used:.2f}"
             )
             yield Violation(each.node.file, expected, f"{own:.2f}")
         if utilised is not None and abs(each.busy_or_stolen - utilised) > (
@@ -462,11 +462,11 @@ RULES = (
     ),
     Rule(
         "load-agrees",
-        "The load meter reads the CPU time of the suite and of all programs. The implementation"
-        " uses no more CPU time than the suite, and the suite no more than all programs. The suite"
-        " uses at most 10 % plus 0.1 core more than the implementation and the meters together."
-        " The load meter's busy time plus stolen time equals the utilisation, and rises and falls"
-        " with it.",
+        "The load meter reads the CPU time of the suite, implementation included, and of all"
+        " programs. The implementation uses no more CPU time than the suite, and the suite no more"
+        " than all programs. The suite uses at most 10 % plus 0.1 core more than the implementation"
+        " and the meters together. Over the run, the load meter's busy time plus stolen time equals"
+        " the utilisation; from reading to reading, both rise and fall together.",
         "Utilisation, load and the implementation's CPU time are read separately on the same cores,"
         " once a second, so they disagree if one of them was edited. Busy time that is not the"
         " suite's is recorded as the load of other programs.",
@@ -481,9 +481,9 @@ RULES = (
     Rule(
         "threads-requested",
         "The implementation has at most as many processes as its ranks, their workers and the"
-        " programs that start them need. Each node has at least the processes of its ranks. A run"
-        " of one rank on a CPU uses at most one core for each thread and each worker, plus half a"
-        " core.",
+        " programs that start them need. Each node has at least two processes per rank (the rank"
+        " and its heartbeat process), in the median of the readings. A run of one rank on a CPU"
+        " uses at most one core for each thread and each worker, plus half a core.",
         "More threads or workers than requested are another configuration. One thread cannot use"
         " two CPU seconds per second of wall time, so such a run states too short a wall time. If"
         " a rank ran on another machine, the power that it used there is missing here.",

@@ -286,9 +286,10 @@ def _filled(context: BundleContext) -> Violations:
         yield Violation(
             READINGS,
             f"at least {MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB read from the disk in epoch"
-            f" {epoch.get('epoch')}, or at least half of the data in memory at its start or end",
+            f" {epoch.get('epoch')}, or at least half of the data in memory at its start or end:"
+            " the readers map the files, so data that was read stays in memory",
             f"{read_bytes / 2**20:.1f} MiB read, and at most {max(resident):.0%} of the data in"
-            " memory; the readers map the files, so what they read stays in memory",
+            " memory",
         )
         return
 

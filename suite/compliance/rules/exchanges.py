@@ -45,7 +45,8 @@ def _epoch_in_step(rank: int, epoch: int, steps: "StepRecords", first: "StepReco
         yield Violation(
             STEPS,
             "fetch, copy, compute and communication together to take the same share of epoch"
-            f" {epoch} on rank {rank} as on rank 0, {shares[0]:.1%}",
+            f" {epoch} on rank {rank} as on rank 0, {shares[0]:.1%} ±"
+            f" {100 * MAX_UNEXPLAINED_SHARE:g} percentage points",
             f"{shares[1]:.1%}, although the ranks wait for one another in every step",
         )
     starts_s = [(one.start_ns - one.start_ns[0]) * SECONDS_PER_NS for one in (first, steps)]
@@ -60,8 +61,8 @@ def _epoch_in_step(rank: int, epoch: int, steps: "StepRecords", first: "StepReco
         yield Violation(
             STEPS,
             f"step {steps.step[place]} (epoch {epoch}) to start on rank {rank} within"
-            f" {limit_s:.3g} s of its start on rank 0, both counted from the start of the epoch's"
-            " first step",
+            f" {limit_s:.3g} s of its start on rank 0, each counted from the rank's own first"
+            " step of the epoch",
             f"{apart_s[place]:.3g} s apart",
         )
 

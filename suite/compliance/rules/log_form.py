@@ -156,8 +156,8 @@ def _holes(context: BundleContext) -> Violations:
                 ]
                 yield Violation(
                     log_name(rank),
-                    f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, because no"
-                    " logged interval covers this time",
+                    f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, where no epoch,"
+                    " evaluation or uncounted time is logged",
                     f"{hole_s:.3f} s",
                     after.line,
                 )
@@ -221,8 +221,8 @@ RULES = (
         "A rank logs each value once, or once an epoch, in the namespace `edge`. Events named"
         " …_start and …_stop are the ends of intervals (INTERVAL_START, INTERVAL_END), all others"
         " are points (POINT_IN_TIME).",
-        "Every reader must see the same run, whether it takes the first or the last value of a key."
-        " Readers of MLPerf logs find intervals by the event types.",
+        "Every program that reads the log must see the same run, whether it uses a key's first or"
+        " last value. Programs for MLPerf logs find intervals by the event types.",
         TRAINING_LOOP,
         (
             OfBundle("log-keys-once", _events_once),
@@ -253,10 +253,10 @@ RULES = (
     ),
     Rule(
         "time-accounted",
-        "During the run, a gap outside epochs and evaluations lasts at most 5 s plus a tenth of an"
-        " epoch. If nothing else is logged in between, an epoch starts at most 0.5 s plus a"
-        " hundredth of an epoch after run_start or after the previous evaluation. The same limit"
-        " holds from the last evaluation to run_stop.",
+        "During the run, no stretch of time outside epochs, evaluations and uncounted intervals is"
+        " longer than 5 s plus a tenth of the mean epoch. If nothing else is logged in between, an"
+        " epoch starts at most 0.5 s plus a hundredth of an epoch after run_start or after the"
+        " previous evaluation. The same limit holds from the last evaluation to run_stop.",
         "The loop does nothing between epochs and evaluations. Work that was moved there would not"
         " count in any epoch. An epoch that was removed from the log leaves a gap.",
         TRAINING_LOOP,

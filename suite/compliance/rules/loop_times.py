@@ -59,7 +59,7 @@ def _taken(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 STEPS,
-                "some time to exchange gradients without overlap",
+                "some time to exchange gradients, because the run has no overlap",
                 f"0 s in most steps of rank {rank}",
             )
 
@@ -151,7 +151,8 @@ RULES = (
         "evaluation-time",
         "An evaluation takes at least a 48th of the compute time that a rank's fast training steps"
         " (the 5 % quantile of the time per sample) need for as many samples. On an accelerator,"
-        " the limit is lower if mini-batches are smaller than evaluation batches.",
+        f" a rank's mini-batch of fewer than {EVALUATION_BATCH} samples lowers the limit in"
+        " proportion.",
         "An evaluation needs a forward pass for every sample, which is a third of a training"
         " step's work; the limit is a sixteenth of this third. On an accelerator, small"
         " mini-batches waste time, so a whole evaluation batch can take as little time as a"

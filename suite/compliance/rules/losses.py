@@ -315,8 +315,9 @@ RULES = (
         " steps.",
         "The mini-batches of an epoch share no sample, so their losses vary like independent"
         " values: about two thirds are larger or smaller than both neighbours. Losses have seven"
-        " digits and the weights change with every step, so losses rarely repeat. Losses that were"
-        " sorted, smoothed, copied, or shuffled and scaled break these patterns.",
+        " digits and the weights change with every step, so losses rarely repeat. Sorted or"
+        " smoothed losses have fewer such extremes. Copied losses repeat; if they were also"
+        " shuffled and scaled, both epochs' losses, sorted by size, differ by a constant factor.",
         "run again; never edit losses",
         (
             OfBundle("losses-scatter", _scatter),
@@ -328,9 +329,9 @@ RULES = (
     Rule(
         "accuracy-fits-loss",
         "In a closed run, the error rate of an evaluation (1 - accuracy) is at least 0.05 times the"
-        " mean training loss over the last quarter of its epoch. This is checked only if the limit"
-        " is 20 errors or more. A model whose loss is less than a quarter of the loss of guessing"
-        " is at least twice as accurate as guessing.",
+        " mean training loss over the last quarter of its epoch. This is checked only if that rate"
+        " means at least 20 errors. A model whose loss is less than a quarter of the loss of"
+        " guessing is at least twice as accurate as guessing.",
         "A model with a mean cross-entropy of 0.3 on its training samples is wrong on about one in"
         " ten other samples, not on one in a hundred. In real runs, the error rate is 0.15 to 4.3"
         " times the loss. A trained model with the accuracy of guessing was not evaluated.",

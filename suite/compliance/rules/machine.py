@@ -518,8 +518,8 @@ RULES = (
     Rule(
         "machine-fits-profile",
         "The described machine matches its device profile: device tree, instruction set, number of"
-        " cores, memory, power mode and power rails. The evidence for the device contains the name"
-        " of the described board, or another name by which the suite recognises the device.",
+        " cores, memory, power mode and power rails. `device_evidence` in run.json contains the"
+        " name of the described board, or another name by which the suite recognises the device.",
         "A result holds only for the machine that produced it. The harness recognises a device by"
         " its name, and a board's device tree names its sensors, so the names of device and sensors"
         " must fit the profile. A variant that the profile does not list does not break this rule:"
@@ -540,7 +540,7 @@ RULES = (
         "An overclocked board, or one with more cores, is not the board that is sold. The kernel"
         " keeps a core's governor and its clock in one folder (cpufreq), so a program that can"
         " read the governor can read the clock.",
-        "run at the vendor's clock rates, and describe all cores that were used",
+        "run at the vendor's clock rates, and hand in system.json and the readings as recorded",
         (OfBundle("clocks-possible", _clocks), OfBundle("governor-read", _scaled)),
     ),
     Rule(

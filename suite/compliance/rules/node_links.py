@@ -40,8 +40,9 @@ def _links(context: BundleContext) -> Violations:
         if speed_mbit_s is not None and needed_mbit_s > speed_mbit_s:
             yield Violation(
                 NODES,
-                f"at most {speed_mbit_s:g} Mbit/s, the recorded speed of {node.host}'s link",
-                f"at least {needed_mbit_s:.3g} Mbit/s for the gradients of all updates",
+                f"gradients that need at most {speed_mbit_s:g} Mbit/s, the recorded speed of"
+                f" {node.host}'s link",
+                f"at least {needed_mbit_s:.3g} Mbit/s needed for the gradients of all updates",
             )
 
 
@@ -161,15 +162,14 @@ def _network(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "links-carry",
-        "At its recorded speed, every node's link can carry the gradients of every update. Each"
-        " node's interfaces counted at least the bytes of these gradients, and no more than the"
-        " recorded speed allows.",
+        "At its recorded speed, every node's link can carry the gradients of all updates within the"
+        " run time. Each node's interfaces counted at least the bytes of these gradients, and no"
+        " more than the recorded speed allows.",
         "If a fast link is described as a slow one, the same times seem to be reached with weaker"
         " hardware. A network interface counts every byte, so a count below the bytes of the"
         " gradients is impossible.",
-        "record the link that the ranks used (`suite cluster doctor` shows it), then run again;"
-        " hand"
-        " in the readings as the recorder wrote them",
+        "name the hosts by their addresses on the ranks' link (`suite cluster doctor` shows which"
+        " link is recorded), then run again; hand in the readings as the recorder wrote them",
         (
             OfBundle(
                 "links-carry", lambda context: chain(_links(context), _check_traffic(context))

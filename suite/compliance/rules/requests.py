@@ -252,8 +252,8 @@ RULES = (
         f" {MIN_SAMPLES_PER_RANK} samples of every mini-batch. Synchronised batch normalisation"
         " needs several ranks, a model with batch normalisation, and the suite's all-reduce.",
         "With statistics over fewer samples the model converges worse, and the reference points do"
-        " not apply to it. A framework's own all-reduce weights the ranks' statistics in another"
-        " way than the suite's.",
+        " not apply to it. The suite's all-reduce weights each rank's statistics by its number of"
+        " samples; a framework's own may weight them otherwise.",
         f"leave --normalisation out, or use larger mini-batches or fewer ranks{OPEN_INSTEAD}",
         (
             OfRequest("normalisation-synchronisable", _synchronisable, CLOSED),

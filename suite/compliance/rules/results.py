@@ -179,8 +179,8 @@ RULES = (
     Rule(
         "epoch-filled",
         "Fetch, copy, compute and communication together take at least nine tenths of an epoch.",
-        "If more time remains, it is unexplained overhead, or somebody lowered the times of these"
-        " parts.",
+        "If more than a tenth remains, it is unexplained overhead, or somebody lowered the times of"
+        " these parts.",
         "find out what took the remaining time (other programs, swapping, logging)",
         (OfBundle("epoch-filled", _filled, needs_split=True),),
     ),

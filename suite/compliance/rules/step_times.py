@@ -159,11 +159,13 @@ def _pairs(context: BundleContext) -> Violations:
                 shared[first, place] += 1
     for (first, second), count in shared.items():
         shorter = min(len(pairs_of[first]), len(pairs_of[second]))
-        if count >= MIN_SHARED and count > MAX_SHARED * shorter:
+        most = max(MIN_SHARED - 1, int(MAX_SHARED * shorter))
+        if count > most:
             names = " and ".join(f"epoch {epoch} of rank {rank}" for rank, epoch in (first, second))
             yield Violation(
                 STEPS,
-                "no epoch that repeats the step times of another epoch or rank",
+                f"at most {most} steps of one epoch with the compute and fetch times of steps of"
+                " another",
                 f"{count} steps with the same compute time and the same fetch time, to the"
                 f" nanosecond, in {names}",
             )
@@ -190,7 +192,8 @@ def _halves_own(context: BundleContext) -> Violations:
         if len(blocks) < 2:
             continue
         shared, likely = _coincidences([times for _, times in blocks])
-        suspicious = np.argwhere(np.triu(shared > MIN_SHARED_IN_HALVES + TIMES_LIKELY * likely, 1))
+        most = MIN_SHARED_IN_HALVES + TIMES_LIKELY * likely
+        suspicious = np.argwhere(np.triu(shared > most, 1))
         if len(suspicious):
             first, second = suspicious[np.argmax([shared[one, other] for one, other in suspicious])]
             names = " and ".join(
@@ -199,7 +202,8 @@ def _halves_own(context: BundleContext) -> Violations:
             )
             yield Violation(
                 STEPS,
-                "no half of an epoch that repeats the step times of another half",
+                f"at most {int(most[first, second])} pairs of equal compute times between two"
+                " halves of epochs",
                 f"{shared[first, second]:.0f} pairs of equal compute times, to the nanosecond,"
                 f" between {names} of rank {rank}; {likely[first, second]:.0f} expected by chance",
             )
@@ -258,11 +262,12 @@ RULES = (
     ),
     Rule(
         "step-times-own",
-        "Every epoch and rank has its own step times. No two epochs of a rank have step times"
-        " that rise and fall together. Two epochs, of any ranks, share the compute and fetch time"
-        " (to the nanosecond) of at most 19 steps, or of a tenth of the shorter epoch's steps if"
-        " that is more. Two half epochs of a rank have at most 30 + 6 n pairs of equal compute"
-        " times, where n is the number expected from repetitions within each half.",
+        "Every epoch and rank has its own step times. No two epochs of a rank have step times that"
+        " rise and fall together. Two epochs, of any ranks, share the compute and fetch time (to"
+        " the nanosecond) of at most 19 steps, or of a tenth of the shorter epoch's steps if that"
+        " is more. If every epoch of a rank is cut in two halves, any two halves have at most 30 +"
+        " 6 n pairs of equal compute times between them, where n is the number of pairs expected"
+        " from repetitions within each half.",
         "Disturbances of steps come by chance. So the changes from step to step in one epoch do not"
         " correlate with those in another (real runs: at most 0.24; limit: 0.9; a drift within"
         " every epoch does not matter), and no epoch repeats the times of another to the"

@@ -3,7 +3,7 @@ implementation logged them."""
 
 from collections.abc import Mapping
 
-from reference_impls.contract import FLOAT32, log_name
+from reference_impls.contract import FLOAT32, FP16_MIXED, log_name
 from reference_impls.precisions import BANDS, MOST_BITS, is_as_requested
 from reference_impls.structure import STRUCTURES
 from suite.catalog.divisions import Division
@@ -122,8 +122,8 @@ def _as_requested(context: BundleContext) -> Violations:
     needed = precision != FLOAT32 or context.request.accelerator != "cpu"
     band = BANDS[precision]
     expected = (
-        f"{ARITHMETIC} of {precision}: products and convolutions with {band.lowest} to"
-        f" {band.highest} bits"
+        f"{ARITHMETIC} of {precision}: the smaller of {' and '.join(BITS)} is {band.lowest} to"
+        f" {band.highest}, and {OVERFLOWS} is {precision == FP16_MIXED}"
     )
     for rank, log in context.logs():
         event = log.first(ARITHMETIC)
@@ -131,7 +131,7 @@ def _as_requested(context: BundleContext) -> Violations:
             if needed:
                 yield Violation(log_name(rank), expected, "no such event")
         elif not _fits(precision, event.value):
-            yield Violation(log_name(rank), expected, value_text(event.value), event.line)
+            yield Violation(log_name(rank), expected, repr(event.value)[:200], event.line)
 
 
 def _fits(precision: str, value: object) -> bool:
