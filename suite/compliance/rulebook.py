@@ -152,8 +152,8 @@ def _proof(definition: DataSetDefinition) -> str:
         return "SHA-256 of every file's content"
     if definition.recipe is not None:
         return (
-            "MD5 of its tables; SHA-256 over all images, or over their pixels if another JPEG"
-            " encoder wrote the files"
+            "MD5 of its tables; SHA-256 over all images, which are made locally, or over their"
+            " pixels if the JPEG encoder differs"
         )
     if definition.tables and definition.pictures is None:
         return "MD5 of the published tables; nothing proves the images yet"

@@ -179,7 +179,7 @@ def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[st
     if observed != (correct, request["data"]["eval_samples"]):
         expected = f"{correct} of {request['data']['eval_samples']}"
         yield (
-            f"the run's correct samples after epoch {state.epoch}",
+            f"samples that the run classified correctly after epoch {state.epoch}",
             expected,
             f"{observed[0]} of {observed[1]}",
         )

@@ -156,7 +156,8 @@ OF_REPLICATIONS = (
         "replication-maker",
         "The fresh runs of a replication were made for the organization that its record names, and"
         " began after the original runs.",
-        "Runs that somebody else made, or that are older than the original runs, repeat nothing.",
+        "Runs of another organization, or from before the original runs, are not this"
+        " organization's replication.",
         AGAIN,
         (OfFolder("replication-maker", _by_its_maker),),
     ),

@@ -136,9 +136,10 @@ RULES = (
         " configuration and run number. The runs of its entry share nonce, round, implementation"
         " and configuration, and are numbered without gaps. A closed entry uses the round's"
         " nonce, if the round has one, and was locked before the nonce was given out.",
-        "Nobody can choose such a seed directly. Submitters could still choose among seeds if"
-        " they changed the nonce or the configuration afterwards, or left out runs. In a closed"
-        " entry of a round that has a nonce, the other conditions prevent this.",
+        "Nobody can choose such a seed directly. Submitters could still choose among seeds if they"
+        " changed the nonce or the configuration afterwards, or left out runs. In a closed entry of"
+        " a round that has a nonce, the round's nonce, the lock and the run numbers without gaps"
+        " prevent this.",
         "run again with --nonce and the entry's next --run-number; the harness computes the seed",
         (OfBundle("seed-of-nonce", _seed), OfSubmission("submission-nonce", _nonces)),
     ),

@@ -23,7 +23,7 @@ SHARED = {
     "run_id": "this run id",
     "times": "the same times between the first steps",
     "readings": "the same times between the first readings",
-    "moment_of_digests": "the same time of hashing the data",
+    "moment_of_digests": "the same moment of hashing the data",
     "losses": "the same first losses",
 }
 
@@ -213,12 +213,12 @@ def _boots(context: SubmissionContext) -> Violations:
 RULES = (
     Rule(
         "submission-copies",
-        "No run is submitted twice, or as a copy of another. No two runs have the same id, the"
-        " same times between their first steps or first readings, or the same time at which their"
-        " data was hashed. No two runs have step times that vary together, or that are the same"
-        " in another order. No two runs have the same ten successive readings of power or used"
-        " memory in several places. No two closed runs of different seeds have losses that vary"
-        " together. Two runs that begin with the same losses are a warning.",
+        "No run is submitted twice, or as a copy of another. No two runs have the same id, the same"
+        " times between their first steps or first readings, or the same time at which their data"
+        " was hashed. No two runs have step times that vary together, or that are the same in"
+        " another order. Two runs share at most one sequence of ten successive readings of power,"
+        " and at most one of used memory. No two closed runs of different seeds have losses that"
+        " vary together. Two runs that begin with the same losses are a warning.",
         "A copied run makes an entry's spread look smaller. Disturbances slow different steps in"
         " every run, and with another seed every mini-batch has other samples. So step times and"
         " losses of two runs vary independently, but a copy's vary with the original's, even if"

@@ -243,7 +243,7 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
             comparison = compare_epochs(point.epochs, epochs)
             if comparison.p_faster <= LEVEL:
                 expected = (
-                    "that no run reaches the target, because no reference run with this"
+                    "no run that reaches the target, because no reference run with this"
                     " mini-batch size did"
                     if point.expected_epochs is None
                     else (
@@ -251,7 +251,10 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
                         " reference runs with this mini-batch size needed"
                     )
                 )
-                observed = f"{', '.join(map(show_epochs, epochs))} (p = {comparison.p_faster:.2g})"
+                observed = (
+                    f"epochs to the target: {', '.join(map(show_epochs, epochs))}"
+                    f" (p = {comparison.p_faster:.2g})"
+                )
                 rate = request.get("optimizer", {}).get("base_learning_rate")
                 yield (
                     Violation(f"{workload}/{framework}", expected, observed),
@@ -328,11 +331,11 @@ RULES = (
     Rule(
         "submission-convergence",
         "A closed entry does not reach the target in significantly fewer epochs (p ≤ 0.01) than the"
-        " reference at the same batch size and learning rate; an entry that does so at another"
-        " learning rate is reviewed.",
+        " reference at the same batch size and learning rate. If only the batch size is the same,"
+        " an entry that needs significantly fewer is reviewed.",
         "The same mathematics converges alike; an entry that needs fewer epochs computes"
-        " something else. A better learning rate within the range is allowed. If the review accepts"
-        " it, a reference point is made for it.",
+        " something else. A better learning rate within the workload's range is allowed; if the"
+        " review accepts it, a reference point is made for it.",
         "explain the convergence to the reviewer; further runs show whether it was chance",
         (
             OfSubmission("submission-convergence", _converges, CLOSED),

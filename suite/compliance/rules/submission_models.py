@@ -258,13 +258,13 @@ def _errors(
             yield (
                 f"{quantity} in {precision}: an error of at most {tolerance:g}, and {tolerance:g}"
                 " as the tolerance in the verdict",
-                stated[:200] if one else "no such difference",
+                stated[:200] if one else "no such comparison in the verdict",
             )
     rounded = [found[NARROW, name].get("error") for name in ROUNDED if (NARROW, name) in found]
     if rounded and not any(rounded):
         yield (
-            f"a difference above 0 in {', '.join(ROUNDED[:-1])} or {ROUNDED[-1]}, because {NARROW}"
-            f" is rounded more than the referee's {WIDE}",
+            f"an error above 0 in {', '.join(ROUNDED[:-1])} or {ROUNDED[-1]}, because the"
+            f" implementation computes in {NARROW} and is compared with {WIDE}",
             "0 for all of them",
         )
 
@@ -282,9 +282,9 @@ def _states(context: SubmissionContext) -> Violations:
         if each.subject is not None and not _shows_states(each.subject):
             yield Violation(
                 each.file,
-                "a comparison of the training states of the timed steps (differences in update,"
-                " rate, decay and path)",
-                "none of these differences",
+                "results of comparing the training states of the timed steps: update, rate, decay"
+                " and path",
+                "none of these comparisons in the verdict",
                 fix=_verifying(*each.trained),
             )
 
@@ -369,7 +369,8 @@ def _implementation(context: SubmissionContext) -> Violations:
         if digest != wanted:
             yield Violation(
                 f"{run.name}/{RUN}",
-                f"the files of {framework} as in the other runs (SHA-256 {wanted[:16]}…)",
+                f"the implementation files of the first run with {framework} (SHA-256"
+                f" {wanted[:16]}…)",
                 f"{digest[:16]}…",
                 fix="submit the runs of each version of the implementation separately",
             )
@@ -397,7 +398,7 @@ def _verdicts_on_other_files(context: SubmissionContext, made_by: Mapping[str, s
         if proved != made_by[framework]:
             yield Violation(
                 each.file,
-                f"a verdict on the files that made the runs (SHA-256 {made_by[framework][:16]}…)",
+                f"a verdict on the runs' implementation files (SHA-256 {made_by[framework][:16]}…)",
                 f"on {str(proved)[:16]}…",
                 fix=f"run `suite verify-model {workload}` with the implementation that made the"
                 " runs, then package the new verdict",
@@ -439,8 +440,8 @@ def _own_files(context: SubmissionContext) -> Violations:
         if digest not in (own["sha256"], *context.round.implementations):
             yield Violation(
                 f"{run.name}/{RUN}",
-                f"the suite's own files of {run.folder.framework} (SHA-256 {own['sha256'][:16]}…),"
-                f" or those of round {context.round.name}",
+                f"the suite's {run.folder.framework} implementation (SHA-256"
+                f" {own['sha256'][:16]}…), or one that round {context.round.name} lists",
                 f"{digest[:16]}…",
             )
 
@@ -456,9 +457,9 @@ RULES = (
         " steps hardly show a missing weight decay or a halved rate. An implementation could"
         " train on all of a small mini-batch but on only part of a large one, so small ones prove"
         " too little.",
-        "make the verdict with `suite verify-model` (the implementation must write its training"
-        " states: docs/implementing.md#training-states), and package it with --probe; or submit to"
-        " the open division",
+        "make the verdict with `suite verify-model … --output FILE` (the implementation must write"
+        " its training states: docs/implementing.md#training-states), then `suite package … --probe"
+        " FILE`; or submit to the open division",
         (
             OfSubmission("submission-equivalence", _equivalence, CLOSED),
             OfSubmission("submission-timed-states", _states, CLOSED),
@@ -470,12 +471,13 @@ RULES = (
         "Every verdict is on an implementation with runs in the submission, and was made by the"
         " suite version that made these runs. It states the error of every quantity that the"
         " workload compares, and passes if, and only if, every error is within the workload's"
-        " tolerance. At least one float32 error is above 0, because float32 never agrees with the"
-        " referee to the last bit.",
+        " tolerance. At least one float32 error of the timed steps is above 0, because results in"
+        " float32 never equal those in float64 to the last bit.",
         "The checker recomputes pass or fail from the errors and the workload's tolerances, so"
         " nobody can turn a failed verdict into a passed one by editing only its result. A"
         " verdict that was edited, or that is on another implementation, proves nothing.",
-        "make the verdict with `suite verify-model`, and package it unchanged, with --probe",
+        "make the verdict with `suite verify-model … --output FILE`, then package this file"
+        " unchanged with `suite package … --probe FILE`",
         (
             OfSubmission("submission-verdicts", _verdicts, CLOSED),
             OfSubmission("submission-tolerances", _tolerances, CLOSED),

@@ -123,7 +123,7 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
         ),
         (
             {"workload": "lenet-adapt", "round": "v0.3"},
-            "a meter at the wall cannot sample a run of this workload: it takes only seconds",
+            "a run of this workload takes only seconds, too short for the readings of a wall meter",
         ),
         ({"workload": "resnet18"}, "round v0.2 has no reference point of this workload"),
         ({"own_data": False}, "reference points apply only to the workload's own data set"),
