@@ -26,6 +26,9 @@ BURST, SLEEP_S = 20, 20e-6
 # of the thread that calls MPI during the backward pass: 63 kB at 1 Gbit/s, less than a socket holds
 PAUSE_S = 5e-4
 PROBE_S = 1e-4
+LARGE_BYTES = 2**20
+"""MPI sends large messages otherwise than small ones; libraries that do not fit one another can wait
+for ever in the first large one."""
 FIRST_MESSAGES_S = 300
 """Within this time of its start every rank imports its framework, which takes a minute from a slow
 card, and exchanges its first messages."""
@@ -133,6 +136,7 @@ class MpiWorld(World):
                 " use the environment's mpirun.".format(self.size, size)
             )
         self._machines = self.communicator.allgather(this_machine())  # type: List[Machine]
+        self.sum(array.array("d", bytes(LARGE_BYTES)))
 
     @property
     def machines(self) -> List[Machine]:

@@ -259,8 +259,8 @@ def _about_links(
             where,
             "mpi",
             f"MPI cannot send {whom}: {links.problem}",
-            "check that no firewall blocks these hosts, that all of them have the same MPI, and"
-            " that they have free memory and free space in /dev/shm",
+            "check that no firewall blocks these hosts, that all of them have the same MPI (also in"
+            " LD_LIBRARY_PATH), and that they have free memory and free space in /dev/shm",
         )
     best = max((measure.bandwidth_mbit_s for measure in links.measures), default=0.0)
     for measure in links.measures:

@@ -29,6 +29,7 @@ FATAL_SIGNALS = frozenset(
         signal.SIGKILL,
         signal.SIGSEGV,
         signal.SIGPIPE,
+        signal.SIGALRM,
         signal.SIGTERM,
         signal.SIGSYS,
     )
