@@ -27,8 +27,8 @@ BURST, SLEEP_S = 20, 20e-6
 PAUSE_S = 5e-4
 PROBE_S = 1e-4
 LARGE_BYTES = 2**20
-"""MPI sends large messages otherwise than small ones; libraries that do not fit one another can wait
-for ever in the first large one."""
+"""MPI sends large messages otherwise than small ones: libraries that do not fit one another can
+wait for ever in the first large one."""
 FIRST_MESSAGES_S = 300
 """Within this time of its start every rank imports its framework, which takes a minute from a slow
 card, and exchanges its first messages."""
