@@ -93,7 +93,7 @@ def _dates(context: SubmissionContext) -> Violations:
         if run.boot is not None and run.boot == first.boot and apart_s > SET_BY_S:
             yield Violation(
                 run.name,
-                f"a wall clock that was not set after {first.name}, a run of the same boot",
+                f"a wall clock that was not set between {first.name} and this run of the same boot",
                 f"a wall clock that is {apart_s:.0f} s off: it was set between the two runs",
             )
 

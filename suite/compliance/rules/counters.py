@@ -237,12 +237,14 @@ def _memory_of_node(
             f"at least {min_bytes} bytes in use by the implementation",
             f"{in_run.maximum:.0f} bytes at most",
         )
-    max_bytes = PEAK_TOLERANCE * peak.maximum * max(size.maximum, 1.0)
+    processes = max(size.maximum, 1.0)
+    max_bytes = PEAK_TOLERANCE * peak.maximum * processes
     if len(rss) and len(peak) and len(size) and rss.maximum > max_bytes:
         yield Violation(
             node.file,
-            f"at most {max_bytes:.0f} bytes: {PEAK_TOLERANCE:g} x {size.maximum:.0f} processes x"
-            f" {peak.maximum:.0f} bytes, the largest peak of a process",
+            f"at most {max_bytes:.0f} bytes: {PEAK_TOLERANCE:g} x {processes:.0f}"
+            f" process{'es' * (processes > 1)} x {peak.maximum:.0f} bytes, the largest peak of a"
+            " process",
             f"{rss.maximum:.0f} bytes in use",
         )
     faults = node.channels.get("counters", "page_faults.count")
@@ -391,10 +393,10 @@ RULES = (
         "The implementation uses at least the memory of an interpreter (or of the model's weights,"
         " if the implementation is not the suite's). It uses at most the largest peak of a process"
         " times the number of its processes. If page faults are counted, the count is above zero."
-        " The implementation logs a peak for each rank; the largest of these is at least"
-        f" {100 * MIN_LOGGED_PEAK:g} % of the largest process peak that the memory meter read. The"
-        " machine's used and available memory have the same sum in every reading, within"
-        f" {100 * MAX_MEMORY_CHANGE:g} %.",
+        " The implementation logs a peak for each rank; if it has no processes besides its ranks,"
+        f" the largest of these is at least {100 * MIN_LOGGED_PEAK:g} % of the largest process peak"
+        " that the memory meter read. The machine's used and available memory have the same sum in"
+        f" every reading, within {100 * MAX_MEMORY_CHANGE:g} %.",
         "The kernel records the peak of every process, and the implementation logs its own peak."
         " The meter computes the used memory from the total and the available memory at one"
         " moment.",

@@ -481,9 +481,10 @@ RULES = (
     Rule(
         "threads-requested",
         "The implementation has at most as many processes as its ranks, their workers and the"
-        " programs that start them need. Each node has at least two processes per rank (the rank"
-        " and its heartbeat process), in the median of the readings. A run of one rank on a CPU"
-        " uses at most one core for each thread and each worker, plus half a core.",
+        " programs that start them need. In a run on several nodes, each node has at least two"
+        " processes per rank (the rank and its heartbeat process). Both limits apply to the median"
+        " of the readings. A run of one rank on a CPU uses at most one core for each thread and"
+        " each worker, plus half a core.",
         "More threads or workers than requested are another configuration. One thread cannot use"
         " two CPU seconds per second of wall time, so such a run states too short a wall time. If"
         " a rank ran on another machine, the power that it used there is missing here.",

@@ -329,8 +329,8 @@ RULES = (
     Rule(
         "accuracy-fits-loss",
         "In a closed run, the error rate of an evaluation (1 - accuracy) is at least 0.05 times the"
-        " mean training loss over the last quarter of its epoch. This is checked only if that rate"
-        " means at least 20 errors. A model whose loss is less than a quarter of the loss of"
+        " mean training loss over the last quarter of its epoch. This is checked only if this limit"
+        " amounts to at least 20 errors. A model whose loss is less than a quarter of the loss of"
         " guessing is at least twice as accurate as guessing.",
         "A model with a mean cross-entropy of 0.3 on its training samples is wrong on about one in"
         " ten other samples, not on one in a hundred. In real runs, the error rate is 0.15 to 4.3"

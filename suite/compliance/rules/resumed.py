@@ -96,7 +96,8 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
     if observed is not None:
         yield Violation(
             RUN,
-            "an earlier run that began and ended before this run's run_start (key `resumed`)",
+            "an earlier run that began and ended before this run's run_start, and no more"
+            " uncounted time than passed since the first run's (key `resumed`)",
             observed,
         )
     max_s = _max_uncounted_s(resumed, before_s + resumed.uncounted_s)
@@ -114,13 +115,13 @@ def _disorder(resumed: Resumption, start: LogEvent, before_s: float) -> str | No
     trained_s = (resumed.ended_time_ms - resumed.began_time_ms) / MS_PER_S
     late_s = (resumed.ended_time_ms - start.time_ms) / MS_PER_S
     if trained_s < 0:
-        return f"the earlier run's last event {-trained_s:.3f} s before the earlier run's run_start"
+        return f"the earlier run's last event {-trained_s:.3f} s before the first run's run_start"
     if late_s > 0:
         return f"the earlier run's last event {late_s:.3f} s after this run's run_start"
     if before_s < 0:
         return (
-            f"{before_s + resumed.uncounted_s:.3f} s from the earlier run's run_start to this"
-            f" run's, less than the {resumed.uncounted_s:.3f} s of uncounted time"
+            f"{before_s + resumed.uncounted_s:.3f} s from the first run's run_start to this run's,"
+            f" less than the {resumed.uncounted_s:.3f} s of uncounted time"
         )
     return None
 
