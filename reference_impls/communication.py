@@ -297,7 +297,7 @@ def join(ranks: int) -> World:
     that has another size.
 
     Libraries of MPI that do not fit one another wait for ever: SIGALRM ends a rank that has not
-    heard from all others within FIRST_MESSAGES_S.
+    exchanged its first messages with all others within FIRST_MESSAGES_S.
     """
     if ranks == 1:
         return World()

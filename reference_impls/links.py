@@ -28,7 +28,7 @@ WARM_UP, ROUND_TRIPS, TRIES = 10, 100, 3
 POLL_S = 1e-3
 FIRST_BYTES, MAX_BYTES, MIN_TIME_S = 2**16, 2**24, 0.1
 QUICK_BYTES = 2**18
-"""The largest message before a run: a megabyte on each link, in all."""
+"""The largest message that measures a link before a run: a megabyte on each link, in all."""
 RUN_BYTES = 2**20
 """The largest message within a run, 84 ms at 100 Mbit/s. A much larger one could be the peak of a
 small model's memory."""
@@ -39,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the links of a cluster.")
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument(
-        "--quick", action="store_true", help="send small messages only, as before a run"
+        "--quick", action="store_true", help="measure with small messages only, as before a run"
     )
     arguments = parser.parse_args()
     ranks, max_bytes = arguments.ranks, QUICK_BYTES if arguments.quick else MAX_BYTES

@@ -117,7 +117,7 @@ def _cause(output: str, errors: str, ranks: int) -> str | None:
     failed = failed_process(output.splitlines(), ranks)
     # which ends reference_impls.links in time
     if failed is not None and failed.signal == signal.SIGALRM:
-        return "no message arrived in time"
+        return "a message did not arrive in time"
     if failed is not None and failed.signal is not None:
         where = "" if failed.host is None else f" on {failed.host}"
         return f"a process of MPI{where} was ended by {describe_signal(failed.signal)}"

@@ -89,8 +89,8 @@ MEANINGS = {
     signal.SIGABRT: "with which a library ended the program",
     signal.SIGFPE: "an arithmetic error",
     signal.SIGALRM: (
-        "which ends a rank that has not heard from all others over MPI within"
-        f" {FIRST_MESSAGES_S} s; compare the MPI libraries of the hosts, also those in"
+        "which ends a rank that has not exchanged its first messages with all others over MPI"
+        f" within {FIRST_MESSAGES_S} s; compare the MPI libraries of the hosts, also those in"
         " LD_LIBRARY_PATH"
     ),
 }

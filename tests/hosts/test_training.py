@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from reference_impls.communication import LARGE_BYTES
 from suite.bundle.reader import Bundle
 from suite.catalog.workloads import load_workload
 from suite.metrics.study import PARTS
@@ -18,9 +19,10 @@ LEAST_BYTES = 4 * load_workload("lenet").parameters
 both ends, all that the other end has."""
 
 
-MEASURING_BYTES = sum(2**power for power in range(16, 21)) + 2 * 2**20
+MEASURING_BYTES = sum(2**power for power in range(16, 21)) + 2 * 2**20 + 2 * LARGE_BYTES
 """What each of two nodes sends at most to measure its link before the run: messages from 64 KiB to
-1 MiB, the last one three times. A busy machine sends fewer: the first slow one is the last."""
+1 MiB, the last one three times. A busy machine sends fewer: the first slow one is the last. The
+link's check and the run begin with a large message each."""
 
 
 def counted(trainer: Trainer) -> dict[str, Traffic]:

@@ -99,6 +99,6 @@ def test_a_rank_that_hears_nothing_over_mpi_is_ended_by_an_alarm() -> None:
     ended = subprocess.run([sys.executable, "-c", words], cwd=repository_root(), check=False)
     assert ended.returncode == -signal.SIGALRM
     assert describe_signal(signal.SIGALRM).startswith(
-        "signal 14 (SIGALRM), which ends a rank that has not heard from all others over MPI within"
-        " 300 s;"
+        "signal 14 (SIGALRM), which ends a rank that has not exchanged its first messages with all"
+        " others over MPI within 300 s;"
     )
