@@ -222,7 +222,7 @@ class TrainingOptions:
         int | None,
         Option(
             help="Ranks on each node (default: the hostfile's slots, else 1; with --study linpack:"
-            " the slots, else one per core)."
+            " the slots, else one per core of this machine)."
         ),
     ] = None
     collective: OfAllReduce = Collective.MPI

@@ -16,6 +16,7 @@ import pandas
 
 from suite.bundle.arrays import Values, median
 from suite.errors import SuiteError
+from suite.files.counted import counted
 from suite.metrics.liveness import spikes
 from suite.metrics.traces.decimals import without_grouping
 from suite.metrics.traces.logs import log_table
@@ -137,8 +138,9 @@ def _refuse_misread(path: Path, rows: "_Rows", trace: Trace, repeated: int) -> N
         )
     if rows.wide > MAX_MALFORMED_SHARE * trace.rows:
         raise SuiteError(
-            f"{path} has {rows.wide} rows with more than the {rows.how.columns} columns of its"
-            " first lines; columns may have moved: attach only the part under one header."
+            f"{path} has {counted(rows.wide, 'row')} with more than the"
+            f" {counted(rows.how.columns, 'column')} of its first lines; columns may have moved:"
+            " attach only the part under one header."
         )
     is_late = trace.late > MAX_LATE_SHARE * trace.rows
     if (

@@ -260,7 +260,7 @@ def _of_currents(head: Head, free: Sequence[int], options: TraceOptions) -> tupl
         raise SuiteError(
             f"Several columns are currents ({column_names(head, currents)}): add --current"
             " and --voltage with the columns that measured the machine, or one --current and one"
-            " --voltage for each of several rails, none of which includes another."
+            " --voltage for each of several rails, none of which includes or repeats another."
         )
     return ()
 
