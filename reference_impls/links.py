@@ -20,7 +20,7 @@ from reference_impls.contract import SECONDS_PER_NS, monotonic_ns
 TIMEOUT_S, TIMEOUT_PER_LINK_S = 45, 3
 """A rank that receives nothing for this long is killed by SIGALRM: no other process may be left to
 do it."""
-FIRST_MESSAGES_S = 10
+FIRST_MESSAGES_S = 30
 """The same for the first messages between ranks that have all started: what a firewall drops or
 refuses never arrives."""
 
