@@ -102,7 +102,8 @@ def _lines_of(process: "subprocess.Popen[str]", first_s: float) -> tuple[str, fl
     try:
         while (line := lines.get(timeout=wait_s)) is not None:
             found.append(line)
-            wait_s = PER_LINK_S
+            # libraries of MPI print lines of their own
+            wait_s = PER_LINK_S if _parse_measure(line) else wait_s
         process.wait()
     except queue.Empty:
         return "".join(found), wait_s
