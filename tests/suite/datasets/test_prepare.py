@@ -224,7 +224,7 @@ def test_a_stranger_s_file_below_the_folder_is_passed_over_and_named_where_it_is
     (file,) = [each for each in load_data_set("mnist").files if each.name.startswith("t10k-labels")]
     paths = prepare._find_sources(load_data_set("mnist"), tmp_path, file.name)
     with pytest.raises(
-        SuiteError, match=f"This file is in a folder below {tmp_path}: give the right"
+        SuiteError, match=f"This file lies in a folder below {tmp_path} and may be part of"
     ):
         prepare._take_right(load_data_set("mnist"), tmp_path, file, paths, tmp_path / "taken")
     deep = tmp_path / "a" / "b" / "c" / "data_batch_1"

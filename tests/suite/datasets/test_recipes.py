@@ -193,7 +193,7 @@ def test_other_pixels_are_named_and_refused(
     assert f"the first one missing or different is images/{path.name}" in str(contents.different)
     record = digest_data(NAME, prepared.directory)
     assert definition.pictures is not None and not proves_pictures(definition.pictures, record)
-    with pytest.raises(SuiteError, match=f"is 1; .*{path.name}. Get or make the images again"):
+    with pytest.raises(SuiteError, match=f": 1; .*{path.name}. Get or make the images again"):
         from_directory(NAME, prepared.directory, tmp_path / "elsewhere")
     (prepared.directory / MADE_LIST).unlink()
     assert "another JPEG library" in str(

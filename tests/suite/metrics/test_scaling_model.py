@@ -218,5 +218,5 @@ def test_too_few_points_are_refused_in_a_sentence(
 def test_different_models_are_not_fitted_together() -> None:
     points = measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9))
     other = Observation(2, 64.0, 2 * BYTES, 0.01, 0.001)
-    with pytest.raises(SuiteError, match="different models"):
+    with pytest.raises(SuiteError, match="different networks"):
         fit_scaling([*points, other], Scaling.WEAK)

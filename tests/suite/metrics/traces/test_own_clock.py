@@ -27,8 +27,8 @@ def read(t_s: Values, power_w: Values, begins_s: float) -> tuple[Trace, ClockFit
 @pytest.mark.parametrize(
     ("by_s", "said"),
     [
-        (23.2, r"wrong by \+23\.2 s .*--offset -1699999976\.800.*power fell 37 s after run_start"),
-        (-22.0, r"wrong by -22\.0 s .*--offset -1700000022\.000.*power rose 22 s after run_start"),
+        (23.2, r"wrong by \+23\.2 s\..*--offset -1699999976\.800.*power fell 37 s after run_start"),
+        (-22.0, r"wrong by -22\.0 s\..*--offset -1700000022\.000.*power rose 22 s after run_start"),
     ],
 )
 def test_a_place_away_from_the_own_times_of_a_trace_that_hold_the_run_is_asked_for(
