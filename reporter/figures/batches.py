@@ -30,7 +30,7 @@ PARTS = {
     "total": ("end_to_end_s",),
 }
 VARIED = ("batch_size", "learning_rate")
-ALIKE = "differ only in batch size (learning rates may differ, too)"
+ALIKE = "differ only in batch size, or in batch size and learning rate"
 PER_EPOCH, PER_STEP = "s per epoch", "ms per mini-batch"
 MS_PER_S, MIB = 1e3, 2.0**-20
 Drawn = Plot | Missing

@@ -164,7 +164,7 @@ def _trainings(
         record, rate, power = records.get(_machine(entry)), rates.get(name, 0.0), powers.get(name)
         if macs is None or record is None or not entry["own_data"] or rate <= 0:
             continue
-        gflops, measured = TRAINING_PASSES * 2 * macs * rate / 1e9, "no run has this figure"
+        gflops, measured = TRAINING_PASSES * 2 * macs * rate / 1e9, "no run has a mean power"
         power_w = float(power["value"]) if power is not None and is_known(power["value"]) else 0.0
         if power is not None and power_w > 0:
             measured = sensor_named(power["tier"], power["covers"])

@@ -134,10 +134,12 @@ def _parse_setting(word: str, kind: Any, name: str) -> Any:
     try:
         return kind(word)
     except ValueError:
-        raise SuiteError(
-            f"--vary {name}: {word!r} is not a {'whole ' if kind is int else ''}number; write"
-            " digits only, without a unit."
-        ) from None
+        needed, form = (
+            ("whole number", "in digits, without a unit, such as 16")
+            if kind is int
+            else ("number", "without a unit and with a decimal point, such as 0.05")
+        )
+        raise SuiteError(f"--vary {name}: {word!r} is not a {needed}; write it {form}.") from None
 
 
 def matrix_of_study(study: StudyDefinition) -> MatrixDefinition:

@@ -69,7 +69,8 @@ def _unchanged(context: BundleContext) -> Violations:
     if changed:
         yield Violation(
             RUN,
-            f"the values of {BEFORE}/{CHANGED[RUN]}, except for the power trace",
+            f"the values of {BEFORE}/{CHANGED[RUN]}, except those of the attached power trace and"
+            " of meters that were left out",
             f"other values of {', '.join(changed)}",
         )
     if (before.path / POWER).exists():
@@ -78,8 +79,8 @@ def _unchanged(context: BundleContext) -> Violations:
         if rules != power_rules(before):
             yield Violation(
                 POWER,
-                f"the rules of {BEFORE}/{POWER}, plus those of an attached power trace",
-                "other rules",
+                f"the power rules of {BEFORE}/{POWER}, plus those of an attached power trace",
+                "other power rules",
             )
     yield from _same_channels(context, before)
 
@@ -98,7 +99,9 @@ def _same_channels(context: BundleContext, before: Bundle) -> Violations:
     }
     if set(earlier) != set(present):
         yield Violation(
-            READINGS, f"the channels of {BEFORE}/{READINGS}, plus the power trace", "other channels"
+            READINGS,
+            f"the channels of {BEFORE}/{READINGS}, plus those of the attached power trace",
+            "other channels",
         )
         return
     for name, channel in present.items():
@@ -129,7 +132,7 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
         yield Violation(
             KEPT,
             f"the logger's file with the SHA-256 {described['sha256'][:12]}…",
-            f"{read.sha256[:12]}…",
+            f"a file with the SHA-256 {read.sha256[:12]}…",
         )
     trace = read.trace
     if stated.method == "correlation":
@@ -150,7 +153,8 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
         if not abs(getattr(fit, name) - getattr(stated, name)) <= tolerance:
             yield Violation(
                 RUN,
-                f"fit.{name} = {getattr(fit, name):.6g}, as fitted again from {KEPT}",
+                f"fit.{name} = {getattr(fit, name):.6g} ± {tolerance:g}, as fitted again from"
+                f" {KEPT}",
                 f"{getattr(stated, name):.6g}",
             )
     name = channel_name(Coverage(record["covers"]), Tier(record["tier"]))
@@ -209,20 +213,21 @@ def _fitted(context: BundleContext) -> Violations:
             "an attached power trace whose clock was fitted to the run",
             f"an offset given by hand: {fit.get('offset_s')!r} s,"
             f" correlation {fit.get('correlation')!r}",
-            fix="run with `suite run --power-pulse`, and log the power from ten seconds before the"
-            " run to ten seconds after it",
+            fix="run again with `suite run … --power-pulse`, log the power from ten seconds before"
+            " the run to ten seconds after it, and attach this log without --offset",
         )
 
 
 RULES = (
     Rule(
         "attached-trace",
-        "The readings of an attached power trace and its clock fit can be recomputed from the"
-        " trace in the bundle, and the clock was fitted to the run. Attaching a trace or leaving a"
-        " meter out changes no other record.",
+        "The bundle keeps the power trace that was attached. The attached readings and the fit of"
+        " the logger's clock can be recomputed from this trace. The clock was fitted to the run:"
+        " its offset was not given by hand. No other record changes when a trace is attached or a"
+        " meter is left out.",
         "A trace is added after the run, so every reader of the bundle must be able to compute its"
-        " readings again. If a person gave the clock's offset, no record shows whether the offset"
-        " is right.",
+        " readings again, and attaching it must not be a way to edit the run. If a person gave the"
+        " clock's offset, no record shows whether the offset is right.",
         AGAIN,
         (
             OfBundle("attached-trace", _follows),

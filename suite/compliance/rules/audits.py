@@ -30,8 +30,8 @@ from suite.submission.folder_names import AUDITS, audit_path
 ORDER = 109  # after the rules about the runs that are audited
 
 FIX = (
-    "audit the run again with `suite audit --output FILE`, then package it again with `suite"
-    " package --audit FILE`"
+    "audit the run again with `suite audit … --output FILE`, then package the submission again"
+    " with `suite package … --audit FILE`"
 )
 
 
@@ -44,7 +44,7 @@ def _audits(context: SubmissionContext) -> Violations:
             yield Violation(
                 name,
                 "an audit of a run in this submission, named <workload>-<framework>-run_<n>.json",
-                "there is no such run",
+                "no such run",
                 fix="remove this file",
             )
             continue
@@ -52,7 +52,7 @@ def _audits(context: SubmissionContext) -> Violations:
             record = read_audit(path)
             differences = list(audit_differences(record, runs[path]))
         except SuiteError as error:
-            yield Violation(name, "the record of an audit", str(error))
+            yield Violation(name, "a record of an audit that can be read", str(error))
             continue
         for what, expected, observed in differences:
             yield Violation(name, f"{what}: {expected}", observed)
@@ -60,7 +60,7 @@ def _audits(context: SubmissionContext) -> Violations:
             yield Violation(
                 name,
                 "an audit that agrees with the run",
-                f"it contradicts the run {where_contradicted(record)}",
+                f"an audit that contradicts the run {where_contradicted(record)}",
                 fix="withdraw the run, or reply to the reviewer",
             )
 
@@ -217,11 +217,14 @@ def _epoch_differences(
 RULES = (
     Rule(
         "submission-audits",
-        "The record of an audit belongs to the named run, matches its losses and the rulebook's"
-        " tolerances, and does not contradict the run.",
-        "A replay of the first steps reveals invented losses and different seeds, data, weights, "
-        "batch sizes or learning rates. In later epochs, they are revealed by a replay from the "
-        "training state of an epoch that somebody else drew by lot.",
+        "The record of an audit belongs to the run that its file name states: it has the run's"
+        " losses. Its tolerances are the rulebook's. The replay does not contradict the run, unless"
+        " the run is withdrawn.",
+        "A replay of the first steps shows whether losses were invented, and whether the run used"
+        " another seed, data set, batch size or learning rate, or other weights, than it says. A"
+        " replay from the training state of a later epoch shows the same for that epoch. Somebody"
+        " else draws this epoch by lot, so that nobody can prepare for it. A record of another run,"
+        " or with wider tolerances, shows nothing.",
         FIX,
         (OfSubmission("submission-audits", _audits),),
     ),

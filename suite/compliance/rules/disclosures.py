@@ -39,14 +39,14 @@ def _paths(context: BundleContext) -> Violations:
         ("data.directory", request.data.directory, DATA),
     ):
         if not isinstance(value, str) or value.partition("/")[0] != root:
-            yield Violation(RUN, f"{key} relative to its root: {root}", value_text(value))
+            yield Violation(RUN, f"{key}: a path that begins with {root}", value_text(value))
     for word in map(str, context.run.command):
         value = word.partition("=")[2] if word.startswith("--") else word.rpartition("=")[2]
         if value.startswith(("/", "~", "../")):
             yield Violation(
                 RUN,
-                f"paths of the command relative to a root ({', '.join(ROOTS)})",
-                f"an option with {value[:4]}…",
+                f"a path in the command that is relative or begins with one of {', '.join(ROOTS)}",
+                f"a path that begins with {value[:4]}…",
             )
 
 
@@ -60,14 +60,14 @@ def _labels(context: BundleContext) -> Violations:
             yield Violation(
                 NODES,
                 f"host: the label node{place}; node: a label (node0, node1, …) or null",
-                f"{value_text(node.host)} and {value_text(node.node)}",
+                f"host: {value_text(node.host)}; node: {value_text(node.node)}",
             )
         address = (node.link or {}).get("address")
         if address is not None and not _ADDRESS_LABEL.fullmatch(str(address)):
             yield Violation(
                 NODES,
                 f"a label (address0, address1, …) in place of the address of node{place}'s link",
-                "another text",
+                "text that is not such a label",
             )
     logged = context.log.first("nodes_of_ranks")
     names = logged.value if logged is not None and isinstance(logged.value, list) else []
@@ -102,9 +102,9 @@ RULES = (
     Rule(
         "names-nobody",
         "No file of a bundle or a submission names a person or a network: no home folder, account,"
-        " host, address or serial number. A submission names its organization.",
-        "Bundles are published for ever. To compare results, nobody needs the names of people or"
-        " the addresses of machines.",
+        " host, address or serial number. The name of the submitting organization is allowed.",
+        "Bundles are published for ever, and nobody needs the names of people or the addresses of"
+        " machines to compare results.",
         "if the suite wrote the name, run again with this version, which records no such names; if"
         " your own program or text contains the name, remove it there",
         (
@@ -114,9 +114,11 @@ RULES = (
     ),
     Rule(
         "names-replaced",
-        "The folders in a request and the paths in a command are relative to a root"
-        f" ({', '.join(ROOTS)}). In nodes.json and in the log, nodes are called node0, node1,"
-        " …, numbered in the order of the hostfile; labels replace the addresses of links.",
+        "In a request and a command, words replace folders and addresses of one machine:"
+        f" {', '.join(ROOTS)}. So the request's output folder begins with {OUTPUT}, its data folder"
+        f" begins with {DATA}, and no path in the command begins with /, ~ or ../. In nodes.json"
+        " and in the log, nodes are called node0, node1, …, numbered in the order of the hostfile."
+        " The addresses of their links are replaced by labels (address0, address1, …).",
         "An absolute path often has its owner's name in it, and hosts are often named after"
         " people, rooms or institutes.",
         "run again with this version of the suite, and hand in the files as it wrote them",

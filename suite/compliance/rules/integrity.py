@@ -35,7 +35,10 @@ def _manifest(context: BundleContext) -> Violations:
         else:
             if name in listed:
                 yield Violation(
-                    MANIFEST, f"{name[:200]} once", f"again, after line {listed[name][0]}", number
+                    MANIFEST,
+                    f"{name[:200]} only in line {listed[name][0]}",
+                    f"{name[:200]} again",
+                    number,
                 )
             listed[name] = (number, digest)
     present = {
@@ -70,7 +73,7 @@ def _manifest(context: BundleContext) -> Violations:
 def _readable(context: BundleContext) -> Violations:
     for problem in context.log.problems:
         if not problem.chain:
-            yield Violation("log.txt", "MLPerf log lines", problem.what, problem.line)
+            yield Violation("log.txt", "a valid MLPerf log line", problem.what, problem.line)
 
 
 def _chain(context: BundleContext) -> Violations:
@@ -119,17 +122,18 @@ def _system(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "manifest",
-        "The manifest lists every file of the bundle with its SHA-256, and nothing else.",
-        "The manifest shows changed, lost and added files.",
+        "The manifest lists every file of the bundle with its SHA-256, and nothing else. Only a"
+        " file that says why the run was withdrawn may be added later.",
+        "If a file was changed, lost or added after the bundle was sealed, the manifest shows it.",
         COPY_AGAIN,
         (OfBundle("manifest", _manifest),),
     ),
     Rule(
         "log-chain",
-        "Every log line with the MLPerf token is one valid event, and carries a SHA-256 computed"
-        " from this line and the previous line's chain value.",
-        "The chain shows lines that were changed, dropped or moved after they were written; a line"
-        " that cannot be read may hide an event.",
+        "Every log line with the MLPerf token (:::MLLOG) is one valid event. It carries a chain"
+        " value: a SHA-256 computed from this line and the previous line's chain value.",
+        "If a line was changed, dropped or moved after it was written, the chain values no longer"
+        " fit. A line that cannot be read may hide an event.",
         COPY_AGAIN,
         (OfBundle("log-readable", _readable), OfBundle("log-chain", _chain)),
     ),
@@ -137,7 +141,8 @@ RULES = (
         "figures-recompute",
         "Every figure of summary.json and every count of counters.json equals the value recomputed"
         " from the raw records, to within a relative error of 1e-9.",
-        "Every number can be traced to its raw records.",
+        "If somebody edited a figure, it would differ from what the raw records give, so every"
+        " number can be traced to its raw records.",
         COPY_AGAIN,
         (
             OfBundle("summary-recomputes", _summary),
@@ -146,9 +151,11 @@ RULES = (
     ),
     Rule(
         "system-agrees",
-        "The system description names the device, framework and version of the run, and the"
-        " boot in which it ran.",
-        "A result holds only for the machine that produced it.",
+        f"The system description ({SYSTEM}) has the device and framework of the run's request, and"
+        " the framework version of the run's log. For a run with one rank, it also has the boot id"
+        " of the log.",
+        "A result holds only for the machine that produced it. A description of another machine,"
+        " or of another start of this machine, would differ in one of these.",
         COPY_AGAIN,
         (OfBundle("system-agrees", _system),),
     ),

@@ -86,13 +86,13 @@ def _by_its_maker(folder: RecordFolder) -> Violations:
             yield Violation(
                 RECORD,
                 f"fresh runs of {record.organization!r}",
-                f"{run.run_id} of {run.organization!r}",
+                f"the run {run.run_id} of {run.organization!r}",
             )
         if run.started_time_ms <= latest:
             yield Violation(
                 RECORD,
-                "fresh runs that began after the originals",
-                f"{run.run_id} began earlier",
+                "fresh runs that began after the last original",
+                f"the run {run.run_id}, which did not begin after it",
             )
 
 
@@ -124,7 +124,8 @@ OF_ALL = (
         " raw records, with a relative error of at most 1e-9. Such figures are means, labels,"
         " accuracies, latencies (measured from each image's intended arrival) and a replication's"
         " verdicts on the original runs. `record-sealed` lists the kinds of records.",
-        "Every number can be traced to its raw records, so that anybody can recompute it.",
+        "If somebody edited a figure, it would differ from what the runs and raw records give, so"
+        " every number can be traced to its raw records.",
         "make the record again; records are never edited",
         (
             OfFolder(
@@ -143,10 +144,11 @@ OF_ALL = (
 OF_STALLS = (
     Rule(
         "stalls-sources",
-        "A stall analysis has three different runs: the cold run drops the page cache in every"
-        " epoch, the warm run reads without dropping it, and the synthetic run reads nothing.",
-        "Stalls are differences between the times of these three runs; differences between other"
-        " runs are not stalls.",
+        "A stall analysis has three different runs. The cold run starts with an empty page cache,"
+        " and drops the cache in every epoch. The warm run reads its batches without dropping the"
+        " page cache. The synthetic run reads nothing.",
+        "A stall is computed as the difference between the times of two of these runs. With other"
+        " runs, the difference is not a stall.",
         STALLS.again,
         (OfFolder("stalls-sources", _sources),),
     ),
@@ -156,8 +158,8 @@ OF_REPLICATIONS = (
         "replication-maker",
         "The fresh runs of a replication were made for the organization that its record names, and"
         " began after the original runs.",
-        "Runs of another organization, or from before the original runs, are not this"
-        " organization's replication.",
+        "Runs that another organization made, or that are older than the original runs, are not a"
+        " replication by this organization.",
         AGAIN,
         (OfFolder("replication-maker", _by_its_maker),),
     ),

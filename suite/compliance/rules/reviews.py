@@ -43,7 +43,7 @@ def _found(review: SignedReview, context: SubmissionContext) -> Violations:
     if review.maker.state is SignatureState.BAD:
         yield Violation(name, "a record with a valid signature", f"{review.maker.reason}")
     elif review.record is None:
-        yield Violation(name, "the record of a review", review.problem or "")
+        yield Violation(name, "a record of a review that can be read", review.problem or "")
     else:
         yield from _review(name, review, review.record, context)
 
@@ -59,11 +59,12 @@ def _review(
         )
     declared = f"{context.declaration.round}/{context.path.resolve().name}"
     if review.submission != declared:
-        yield Violation(name, f"a review of {declared}", f"one of {review.submission[:120]}")
+        observed = f"a review of {review.submission[:120]}"
+        yield Violation(name, f"a review of {declared}", observed)
     trained = {"/".join(run.folder.trained) for run in context.runs if not run.is_withdrawn}
     for model in sorted(trained & review.models.keys()):
         if signed.reviewer is not None and review.models[model].is_equivalent is False:
-            expected = f"{model} is the workload's model according to {signed.reviewer}'s probe"
+            expected = f"the workload's model in {signed.reviewer}'s probe of {model}"
             yield Violation(name, expected, "another model", fix=ANSWER)
     for run, record in _drawn_runs(review, context):
         yield from _reviewed_run(name, signed.reviewer, review, run, record)
@@ -74,15 +75,20 @@ def _reviewed_run(
 ) -> Violations:
     drawn = review.draw_of(record)
     if drawn is not None and not drawn.time_ms > run.started_time_ms - DAY_MS:
-        yield Violation(name, f"a draw after {run.name} began", f"a draw on {drawn.date}")
+        yield Violation(
+            name,
+            f"a draw after {run.name} began (clocks may differ by 24 hours)",
+            f"a draw on {drawn.date}",
+        )
     audit = record.audit
     if audit is None:
         return
     if audit.state is not None and not review.is_from_drawn_state(record):
         yield Violation(
             name,
-            f"a state of {run.name} that was chosen with the reviewer's random value",
-            "a state that was chosen with another value",
+            f"a training state of {run.name} whose epoch was drawn with the reviewer's random"
+            " value",
+            "a training state whose epoch was drawn with another value",
         )
     try:
         differences = list(audit_differences(audit, run))
@@ -93,8 +99,8 @@ def _reviewed_run(
     if by is not None and audit.verdict is AuditVerdict.CONTRADICTS:
         yield Violation(
             name,
-            f"{run.name} agrees with {by}'s replay",
-            f"the replay contradicts the run {where_contradicted(audit)}",
+            f"a replay by {by} that agrees with {run.name}",
+            f"a replay that contradicts the run {where_contradicted(audit)}",
             fix=ANSWER,
         )
 
@@ -153,16 +159,16 @@ def audited_by(context: SubmissionContext) -> Mapping[Path, tuple[str, ...]]:
 RULES = (
     Rule(
         RECORDS,
-        f"A record in {REVIEWS}/ is signed by the organization that it names, whose key is in"
-        f" submissions/{allowed_signers().name}. The epochs to replay were chosen at random after"
-        " the runs began. The record belongs to this submission. It agrees with the runs' records"
-        " and uses the rulebook's tolerances. Its replays and probes do not contradict the runs"
-        " or the model.",
+        f"A record in {REVIEWS}/ names its reviewer, an organization, and is signed with the"
+        f" reviewer's key from submissions/{allowed_signers().name}. The reviewer drew the epochs"
+        " to replay at random after the runs began. The record belongs to this submission, agrees"
+        " with the runs' records (such as losses), and uses the rulebook's tolerances. Its replays"
+        " do not contradict the runs, and its probes find the workload's model.",
         "Anybody can compute the first losses by training ten steps, so replaying them proves"
-        " little. A replay proves more if the reviewer signs it, and if nobody could foresee its"
-        " epoch when the runs were handed in. The leaderboard says who audited a run only if"
+        " little. A replay proves more if the reviewer signs it, and if nobody could foresee the"
+        " replayed epoch while the run trained. The leaderboard says who audited a run only if"
         " readers can verify the signature.",
-        "let the reviewer run `suite review` again, and commit the record and its signature",
+        "let the reviewer run `suite review` again, then commit the new record and its signature",
         (
             OfSubmission(RECORDS, _reviews),
             OfSubmission("submission-reviewer", _makers, severity=Severity.NOTE),

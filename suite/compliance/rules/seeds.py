@@ -33,7 +33,7 @@ def _seed(context: BundleContext) -> Violations:
         yield Violation(
             RUN,
             f"seed {used.seed}, which follows from nonce {used.nonce!r}, round {used.round}, entry"
-            f" {used.entry_sha256[:12]} and run {used.run_number}",
+            f" {used.entry_sha256[:12]} and run number {used.run_number}",
             f"seed {context.request.seed}",
         )
 
@@ -84,7 +84,7 @@ def _of_round(judged_by: Round, place: str, runs: Sequence[SubmittedRun], used: 
             place,
             "an entry that was locked before the nonce was given out (the round has"
             f" {counted(len(judged_by.locked), 'locked digest')})",
-            f"entry {entry}",
+            f"an entry that was not locked, with the digest {entry}",
             fix="submit runs of the implementation and configuration that were locked, or lock"
             " the implementation and configuration of this entry for the next round (`suite"
             " nonce lock`)",
@@ -124,8 +124,8 @@ def _numbers(place: str, used: Used) -> Violations:
             place,
             f"run numbers 0 to {len(numbers) - 1}",
             f"{listed}; missing: {', '.join(map(str, missing))}",
-            fix="submit the runs with the missing numbers, including those that missed the target;"
-            " repeat a failed launch with the same number",
+            fix="submit the runs with the missing numbers, also if they missed the target; if a"
+            " launch failed, start it again with the same --run-number",
         )
 
 
@@ -133,9 +133,10 @@ RULES = (
     Rule(
         "seed-of-nonce",
         "A run with a nonce has the seed that follows from nonce, round, implementation,"
-        " configuration and run number. The runs of its entry share nonce, round, implementation"
-        " and configuration, and are numbered without gaps. A closed entry uses the round's"
-        " nonce, if the round has one, and was locked before the nonce was given out.",
+        " configuration and run number. All runs of an entry share nonce, round, implementation"
+        " and configuration, and are numbered from 0 without gaps. If the round has a nonce, a"
+        " closed entry uses this nonce, and its implementation and configuration were locked before"
+        " the nonce was given out.",
         "Nobody can choose such a seed directly. Submitters could still choose among seeds if they"
         " changed the nonce or the configuration afterwards, or left out runs. In a closed entry of"
         " a round that has a nonce, the round's nonce, the lock and the run numbers without gaps"

@@ -23,9 +23,9 @@ def _length(context: RequestContext) -> Violations:
     if request.steps is not None and not short.epochs(request.steps, per_epoch, request.epochs):
         yield Violation(
             context.file,
-            f"no step limit, or {short.min_epochs} to {request.epochs - 1} whole epochs of"
-            f" {per_epoch} steps",
-            f"{request.steps} steps",
+            f"no limit of steps, or a limit of {short.min_epochs} to {request.epochs - 1} whole"
+            f" epochs, of {counted(per_epoch, 'step')} each",
+            f"a limit of {counted(request.steps, 'step')}",
         )
 
 
@@ -42,9 +42,9 @@ def _needed(context: BundleContext) -> Violations:
     if whole_s < min_whole_s:
         yield Violation(
             "log.txt",
-            "training for the whole schedule: --short is for schedules that take at least"
-            f" {min_whole_s / 3600:g} h",
-            f"{counted(epochs, 'epoch')}; all {request.epochs} would take {whole_s / 3600:.2g} h",
+            f"a schedule of at least {min_whole_s / 3600:g} h, or training without --short",
+            f"a schedule of {whole_s / 3600:.2g} h: {counted(request.epochs, 'epoch')}, each as"
+            f" long as the mean of this run's {epochs}",
             fix="run again without --short",
         )
 
@@ -53,11 +53,12 @@ RULES = (
     Rule(
         "short-entry",
         "If the workload's whole schedule takes at least a day on the device, a closed run may"
-        " stop before its target (`--short`). It trains at least four whole epochs.",
-        "Otherwise a board that needs days for one training could never be ranked. The entry's"
-        " epochs and evaluations are measured. The reference's runs say how many epochs a training"
-        " needs, and the entry's losses must match the losses of those runs.",
-        "give a number of epochs with --short, or train the whole schedule",
+        " stop before it reaches its target (`--short EPOCHS`). Such a run trains a whole number of"
+        " epochs, at least four.",
+        "Without --short, a board that needs days for one training could never be ranked. The"
+        " entry's epochs and evaluations are measured. The reference's runs say how many epochs a"
+        " training needs, and the entry's losses must match the losses of those runs.",
+        "run again with `--short EPOCHS`, at least four, or without --short and --steps",
         (
             OfRequest("short-length", _length, CLOSED),
             OfBundle("short-needed", _needed, CLOSED),

@@ -20,10 +20,10 @@ MIN_SHARED_ROWS = 2
 For a power sensor with ten values of equal chance, 4e-8 a pair of runs of an hour."""
 
 SHARED = {
-    "run_id": "this run id",
+    "run_id": "the same run id",
     "times": "the same times between the first steps",
     "readings": "the same times between the first readings",
-    "moment_of_digests": "the same moment of hashing the data",
+    "moment_of_digests": "the same time at which the data was hashed",
     "losses": "the same first losses",
 }
 
@@ -63,7 +63,7 @@ def _shared_values(context: SubmissionContext, names: Iterable[str], fix: str) -
             yield Violation(
                 run.name,
                 f"no other run with {SHARED[name]}",
-                f"the same as in {where}",
+                f"{SHARED[name]} as in {where}",
                 fix=fix,
             )
 
@@ -113,9 +113,10 @@ def _shared_readings(context: SubmissionContext, what: str) -> Violations:
             if shared >= MIN_SHARED_ROWS and _is_later(context, run, other):
                 yield Violation(
                     run.name,
-                    f"{what} readings that no other run has",
-                    f"at {shared} of the {len(sample)} places compared, {POWER_LENGTH} consecutive"
-                    f" readings equal those of {other.full_name}, {_order(other, run)}",
+                    f"at most {MIN_SHARED_ROWS - 1} sequence of {POWER_LENGTH} consecutive {what}"
+                    " readings that another run has, too",
+                    f"{shared} of {len(sample)} sequences compared that {other.full_name} has,"
+                    f" too, {_order(other, run)}",
                     fix="hand in the readings as they were recorded, or run again",
                 )
                 break
@@ -131,19 +132,25 @@ def _seed_losses(context: SubmissionContext) -> Violations:
             has_first = run.losses is not None and run.losses == other.losses
             shared = len(run.loss_rows & other.loss_rows)
             if has_first or shared >= MIN_SHARED_ROWS:
-                what = "first losses" if has_first else "losses"
-                observed = f"those of {_seed_and_name(other)}"
-                if not has_first:
-                    observed += (
-                        f" ({POWER_LENGTH} consecutive losses are equal at {shared} of the"
-                        f" {len(run.loss_rows)} places compared)"
+                expected, observed = (
+                    ("first losses that no run with another seed has", "the first losses")
+                    if has_first
+                    else (
+                        f"at most {MIN_SHARED_ROWS - 1} sequence of {POWER_LENGTH} consecutive"
+                        " losses that a run with another seed has, too",
+                        f"{shared} of {len(run.loss_rows)} sequences compared",
                     )
-                yield Violation(run.name, f"{what} of seed {run.request.get('seed')!r}", observed)
+                )
+                yield Violation(run.name, _of_seed(expected, run), f"{observed} of {_named(other)}")
                 break
 
 
-def _seed_and_name(run: SubmittedRun) -> str:
-    return f"seed {run.request.get('seed')!r}, {run.full_name}"
+def _of_seed(expected: str, run: SubmittedRun) -> str:
+    return f"{expected} (this run's seed: {run.request.get('seed')!r})"
+
+
+def _named(run: SubmittedRun) -> str:
+    return f"{run.full_name}, whose seed is {run.request.get('seed')!r}"
 
 
 def _states(context: SubmissionContext) -> Violations:
@@ -153,15 +160,11 @@ def _states(context: SubmissionContext) -> Violations:
             shared = run.states & other.states
             if shared and run.request.get("seed") != other.request.get("seed"):
                 observed = (
-                    f"{counted(len(shared), 'digest')} shared with {_seed_and_name(other)}, such"
-                    f" as {min(shared)[:16]}…"
+                    f"{counted(len(shared), 'digest')} of training states, such as"
+                    f" {min(shared)[:16]}…, of {_named(other)}"
                 )
-                yield Violation(
-                    run.name,
-                    "training states that no run of another seed has (this run's seed:"
-                    f" {run.request.get('seed')!r})",
-                    observed[:300],
-                )
+                expected = _of_seed("training states that no run with another seed has", run)
+                yield Violation(run.name, expected, observed[:300])
                 break
 
 
@@ -213,16 +216,18 @@ def _boots(context: SubmissionContext) -> Violations:
 RULES = (
     Rule(
         "submission-copies",
-        "No run is submitted twice, or as a copy of another. No two runs have the same id, the same"
-        " times between their first steps or first readings, or the same time at which their data"
-        " was hashed. No two runs have step times that vary together, or that are the same in"
-        " another order. Two runs share at most one sequence of ten successive readings of power,"
-        " and at most one of used memory. No two closed runs of different seeds have losses that"
-        " vary together. Two runs that begin with the same losses are a warning.",
+        "No run is submitted twice, or as a copy of another run, of this submission or"
+        " another. No two runs have the same id, the same times between their first steps or first"
+        " readings, or the same time at which their data was hashed. No two runs have step times"
+        " that vary together, or that are the same in another order. Two runs share at most one"
+        " sequence of ten successive power readings, and at most one of ten successive readings of"
+        " the used memory. No two closed runs with different seeds have losses that vary together."
+        " Two runs that begin with the same losses are a warning.",
         "A copied run makes an entry's spread look smaller. Disturbances slow different steps in"
-        " every run, and with another seed every mini-batch has other samples. So step times and"
-        " losses of two runs vary independently, but a copy's vary with the original's, even if"
-        " noise is added. The noise of power and memory readings never repeats in another run."
+        " every run, and with another seed every mini-batch has other samples. So the step times of"
+        " two runs vary independently, and so do the losses. The step times and losses of a copy"
+        " vary with those of the original, even if somebody adds noise. The noise of power and"
+        " memory readings never repeats in another run."
         " Equal losses may come from equal machines and seeds, or from a copy with edited times, so"
         " a reviewer decides about them.",
         "submit each run once, with its own files as they were recorded; if this run is the"
@@ -236,10 +241,12 @@ RULES = (
     ),
     Rule(
         "submission-seed-losses",
-        "Runs with different seeds do not share their first losses, two sequences of ten"
-        " consecutive losses, or a training state (a digest of parameters or velocities).",
-        "The seed decides the initial weights and the order of samples: runs with different seeds"
-        " have different losses, and different training states after every epoch.",
+        "Two runs with different seeds do not begin with the same losses, and share at most one"
+        " sequence of ten consecutive losses. They share no training state: no digest of the"
+        " parameters or velocities is in both.",
+        "The seed decides the initial weights and the order of samples, so runs with different"
+        " seeds have different losses, and different training states after every epoch. If a run's"
+        " record was copied and given another seed, losses or states would show it.",
         "repeat this run with the seed that its run.json records",
         (
             OfSubmission("submission-seed-losses", _seed_losses),
@@ -249,10 +256,12 @@ RULES = (
     Rule(
         "submission-overlap",
         "Two runs with the same boot id do not overlap in time; a run includes its measurement of"
-        " the idle machine. The monotonic clocks of two runs with different boot ids began at"
-        " different times.",
+        f" the idle machine. If a run has another boot id than the first run, the monotonic clocks"
+        f" of the two began at least {ONE_BOOT_S:g} s apart.",
         "Two runs at once slow each other down, or one of them never took place. Overlaps are"
-        " looked for only among runs with the same boot id, so a changed boot id would hide them.",
+        " looked for only among runs with the same boot id, so a changed boot id would hide them."
+        " The monotonic clock begins when the machine starts: if it began at the same time for"
+        " both runs, the machine did not start again between them.",
         "make the runs one after another, and hand in the logs as the runs wrote them",
         (
             OfSubmission("submission-overlap", _overlaps),

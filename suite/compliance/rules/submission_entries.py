@@ -37,7 +37,9 @@ def _runs(context: SubmissionContext) -> Violations:
         shows_split = timing_of(runs[0].request) == WAITING and split_key(runs[0].request) in scored
         if len(runs) < needed and not shows_split:
             yield Violation(
-                f"{workload}/{framework}", f"{needed} runs, to be ranked", f"{len(runs)}"
+                f"{workload}/{framework}",
+                f"at least {counted(needed, 'run')}, so that the entry can be ranked",
+                counted(len(runs), "run"),
             )
 
 
@@ -67,17 +69,18 @@ def _one_entry(context: SubmissionContext) -> Violations:
             different = sorted(name for name in {*own, *usual} if own.get(name) != usual.get(name))
             if different:
                 expected = (
-                    f"{different[0]} = {usual.get(different[0], 'nothing')}, as in the entry's"
-                    " other runs"
+                    f"{different[0]} = {usual.get(different[0], 'nothing')}, as in other runs of"
+                    " the entry"
                 )
-                yield Violation(run.name, expected[:300], own.get(different[0], "nothing"))
+                observed = f"{different[0]} = {own.get(different[0], 'nothing')}"
+                yield Violation(run.name, expected[:300], observed[:300])
 
 
 def _launches(context: SubmissionContext) -> Violations:
     """Check that declared launches and submitted runs are the same, apart from launches that did
     not finish."""
     if not context.declaration.entries:
-        yield Violation(NAME, "a declaration of every launch of every entry", "no entries")
+        yield Violation(NAME, "every entry declared, with all its launches", "no declared entries")
         return
     declared = Counter(
         launch.run_id for entry in context.declaration.entries for launch in entry.launches
@@ -87,8 +90,8 @@ def _launches(context: SubmissionContext) -> Violations:
         if declared[run.run_id] != 1:
             yield Violation(
                 run.name,
-                f"{run.run_id} declared once among the launches",
-                f"{declared[run.run_id]} times",
+                f"{run.run_id} exactly once among the declared launches",
+                f"{run.run_id} {counted(declared[run.run_id], 'time')}",
             )
     for entry in context.declaration.entries:
         where = f"{entry.workload}/{entry.framework}"
@@ -97,7 +100,7 @@ def _launches(context: SubmissionContext) -> Violations:
             if launch.run_id not in submitted:
                 yield Violation(
                     where,
-                    f"the run of the launch {launch.run_id}, which finished",
+                    f"the run {launch.run_id} in the submission, because its launch finished",
                     "no such run",
                 )
         for launch in entry.launches:
@@ -105,21 +108,24 @@ def _launches(context: SubmissionContext) -> Violations:
             if named is not None and named["name"] != f"{entry.workload}-{entry.framework}":
                 yield Violation(
                     where,
-                    f"launches of {entry.workload} in {entry.framework}",
-                    f"{launch.run_id}, {launch.status}",
+                    f"only launches of {entry.workload} in {entry.framework}",
+                    f"the launch {launch.run_id} (status {launch.status!r})",
                 )
             if launch.status != FINISHED and launch.run_id in submitted:
                 yield Violation(
                     submitted[launch.run_id].name,
-                    f"a launch with the status {launch.status!r}, as declared",
-                    "a finished run",
+                    f"no run in the submission, because its launch has the status"
+                    f" {launch.status!r}",
+                    "a run of this launch",
                 )
         if len(finished) != entry.planned_runs:
             yield Violation(
                 where,
-                f"{counted(entry.planned_runs, 'finished run')}, as planned",
+                f"as many finished launches as planned runs: {entry.planned_runs}",
                 f"{len(finished)}",
-                fix="make as many runs as were planned, no more and no fewer",
+                fix="if too few launches finished, make the missing runs and package again; if"
+                " --planned-runs was wrong, package again with the number that was planned before"
+                " the first run",
             )
 
 
@@ -129,9 +135,9 @@ def _unfinished(context: SubmissionContext) -> Violations:
         if ended:
             yield Violation(
                 f"{entry.workload}/{entry.framework}",
-                "launches that finished",
-                f"{len(ended)} of {len(entry.launches)} launches did not finish",
-                fix="say in the notes why they did not finish",
+                "only launches that finished",
+                f"{len(ended)} of {len(entry.launches)} launches that did not finish",
+                fix="write in the submission's notes why they did not finish",
             )
 
 
@@ -158,10 +164,10 @@ def _power_meters(context: SubmissionContext) -> Violations:
         for run in runs:
             if missing := sorted(meters - run.power_meters):
                 expected = (
-                    f"readings of {', '.join(missing)}, as in the entry's other runs: the entry's"
-                    " energy is unknown without them"
+                    f"readings of {', '.join(missing)}, as in other runs of the entry (without"
+                    " them, the entry's energy is unknown)"
                 )
-                yield Violation(run.name, expected[:300], "none")
+                yield Violation(run.name, expected[:300], "no such readings")
 
 
 def _split(context: SubmissionContext) -> Violations:
@@ -179,9 +185,9 @@ def _split(context: SubmissionContext) -> Violations:
         if (workload, framework, split_key(request)) not in shown:
             yield Violation(
                 runs[0].name,
-                f"a run in {WAITING} timing with this run's settings and at least {EPOCHS} epochs,"
-                " to show the parts of a step",
-                f"none of {len(context.runs)} runs",
+                f"in the submission, a run in {WAITING} timing with this run's settings and at"
+                f" least {EPOCHS} epochs, which shows the parts of a step",
+                f"no such run among {len(context.runs)}",
                 fix=_fix(request),
             )
 
@@ -196,8 +202,8 @@ def _least_steps(request: Mapping[str, Any]) -> int:
 
 def _fix(request: Mapping[str, Any]) -> str:
     return (
-        f"package also a run with --timing {WAITING} and another --seed; for this run, --division"
-        f" open --steps {_least_steps(request)} is enough"
+        f"make a run with the same options, but --timing {WAITING} and another --seed, and package"
+        f" it, too; it may be as short as --division open --steps {_least_steps(request)}"
     )
 
 
@@ -244,11 +250,12 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
             if comparison.p_faster <= LEVEL:
                 expected = (
                     "no run that reaches the target, because no reference run with this"
-                    " mini-batch size did"
+                    " mini-batch size reached it"
                     if point.expected_epochs is None
                     else (
                         f"about {point.expected_epochs:.3g} epochs to the target, as many as the"
-                        " reference runs with this mini-batch size needed"
+                        " reference runs with this mini-batch size needed, or so few by chance"
+                        f" (p > {LEVEL:g})"
                     )
                 )
                 observed = (
@@ -265,10 +272,11 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
 RULES = (
     Rule(
         "submission-runs",
-        "An entry has at least three runs; for an entry that only shows the parts of a step"
-        " (submission-split), one run is enough.",
-        "With fewer runs, a difference cannot be distinguished from chance.",
-        "make further runs (--run-number, or other seeds)",
+        "An entry has at least three runs. One run is enough for an entry that only shows the"
+        " parts of a step (submission-split).",
+        "With fewer runs, a difference between entries cannot be distinguished from chance.",
+        "make further runs with the same options, except the seed: another --seed, or with --nonce"
+        " the next --run-number",
         (OfSubmission("submission-runs", _runs, severity=Severity.WARNING),),
     ),
     Rule(
@@ -276,8 +284,9 @@ RULES = (
         "The runs of a declared entry differ in their seeds, and in nothing else.",
         "An average over different settings describes none of them. Runs with the same seed show"
         " how much the machine varies, but not how much the training varies.",
-        "submit runs with other settings as a separate entry; give a further run the next"
-        " --run-number, or a seed that no run of the entry has",
+        "if settings differ, submit the runs with other settings as a separate entry; if two runs"
+        " have the same seed, repeat one of them with another --seed, or with --nonce and the next"
+        " --run-number",
         (
             OfSubmission("submission-seeds", _seeds),
             OfSubmission("submission-entries", _one_entry),
@@ -286,14 +295,15 @@ RULES = (
     Rule(
         "submission-launches",
         "An entry declares all of its launches, and no launch of another workload or framework."
-        " Every launch that finished is submitted, and as many launches finished as runs were"
-        " planned. The runs of a workload and framework are numbered from 1 without a gap. Launches"
+        " The submitted runs are those of the launches that finished. As many launches finished as"
+        " runs were planned. The run folders of a workload and framework are numbered from 1"
+        " without a gap. Launches"
         " that did not finish are a warning; an entry with more unfinished launches than planned"
         " runs is unranked until a reviewer accepts them.",
-        "Leaving out runs, or stopping when a result suits, is a way to choose the result.",
-        "package all planned runs of the entry again, with --launches FOLDER (the folder in which"
-        " they were started); a withdrawn run stays in the submission, with the file that says"
-        " why it was withdrawn",
+        "Whoever leaves out runs, or stops as soon as a result suits, chooses the result.",
+        "package all planned runs of the entry again, with `suite package … --launches FOLDER`"
+        " (the folder in which they were started); a withdrawn run stays in the submission, with"
+        " the file that says why it was withdrawn",
         (
             OfSubmission("submission-launches", _launches),
             OfSubmission("submission-numbers", _numbers),
@@ -303,25 +313,25 @@ RULES = (
     Rule(
         "submission-power-meters",
         "All runs of an entry were measured with the same power meters.",
-        "The energy of an entry is unknown unless the energy of every run is known; a reader may"
-        " ask why a meter is missing in a run.",
-        "run the entry again with the meter connected, to publish the entry's energy",
+        "The energy of an entry is unknown unless the energy of every run is known. If a meter is"
+        " missing in one run, a reader may ask whether it was left out on purpose.",
+        "to publish the entry's energy, make all of its runs again with the meter connected",
         (OfSubmission("submission-power-meters", _power_meters, severity=Severity.WARNING),),
     ),
     Rule(
         "submission-split",
         "If an entry of one of the suite's frameworks uses asynchronous timing, the submission"
-        f" also has a run in synchronised timing, of at least {EPOCHS} epochs. This run may differ"
-        " from the entry in division, --steps and seed.",
+        f" also has a run in synchronised timing with the same settings, of at least {EPOCHS}"
+        " epochs. Only its division, --steps and seed may be others.",
         "The score comes from asynchronous timing, and only a run in synchronised timing shows the"
         " parts of a step.",
-        "package a run in synchronised timing as well",
+        "make a run in synchronised timing with the same settings, and package it, too",
         (OfSubmission("submission-split", _split),),
     ),
     Rule(
         "submission-studies",
-        "No run of a submission was made for a study: no run.json names a study, and no command is"
-        " `suite sweep`.",
+        "No run of a submission was made for a study: no run.json names a study, and no run was"
+        " made by `suite sweep`.",
         "A study tries many settings, and the best of many runs makes its setting look better than"
         " it is. An entry is planned, and all of its runs count.",
         "submit runs that `suite run` made for the entry, and plan their number before the first"
@@ -331,11 +341,12 @@ RULES = (
     Rule(
         "submission-convergence",
         "A closed entry does not reach the target in significantly fewer epochs (p ≤ 0.01) than the"
-        " reference at the same batch size and learning rate. If only the batch size is the same,"
-        " an entry that needs significantly fewer is reviewed.",
-        "The same mathematics converges alike; an entry that needs fewer epochs computes"
-        " something else. A better learning rate within the workload's range is allowed; if the"
-        " review accepts it, a reference point is made for it.",
+        " reference with the same batch size and learning rate. If the batch size is the same but"
+        " the learning rate is not, an entry that needs significantly fewer epochs is reviewed.",
+        "Whoever computes the same training needs about as many epochs. An entry that needs"
+        " significantly fewer computes something else, or has a better learning rate. Another"
+        " learning rate within the workload's range is allowed; if the review accepts it,"
+        " reference runs are made with it.",
         "explain the convergence to the reviewer; further runs show whether it was chance",
         (
             OfSubmission("submission-convergence", _converges, CLOSED),

@@ -132,10 +132,13 @@ def _software(context: SubmissionContext) -> Violations:
             own, first = _versions(run), _versions(runs[0])
             different = sorted(name for name in {*own, *first} if own.get(name) != first.get(name))
             if different:
-                expected = (
-                    f"{different[0]} {first.get(different[0], 'left out')}, as in {runs[0].name}"
-                )
-                yield Violation(run.name, expected[:300], str(own.get(different[0], "left out")))
+                name = different[0]
+                expected = f"{_version(name, first)}, as in {runs[0].name}"
+                yield Violation(run.name, expected[:300], _version(name, own))
+
+
+def _version(name: str, versions: Mapping[str, Any]) -> str:
+    return f"{name} {versions[name]}" if name in versions else f"no version of {name}"
 
 
 def _versions(run: SubmittedRun) -> dict[str, Any]:
@@ -154,7 +157,7 @@ def _fits(context: SubmissionContext) -> Violations:
         return
     if signature.verdict.state is SignatureState.BAD:
         yield Violation(
-            SIGNATURE, f"a signature of {LISTING}", signature.verdict.reason or "another one"
+            SIGNATURE, f"a signature of {LISTING}", signature.verdict.reason or "one of other text"
         )
     for difference in signature.differences:
         yield Violation(difference.file, difference.expected, difference.observed)
@@ -190,11 +193,11 @@ def _signer(context: SubmissionContext) -> Violations:
 RULES = (
     Rule(
         "submission-round",
-        "A submission declares a round of the rulebook; all its runs were made for that round, by"
-        " the version of the suite that it declares.",
+        "A submission declares a round of the rulebook and a version of the suite. All of its runs"
+        " were made for that round and by that version.",
         "A submission is judged by the rules of one round, and versions of the suite may differ in"
         " what they measure.",
-        "submit the runs of each round separately, with the version of the suite that made them",
+        "submit the runs of each round, and of each version of the suite, separately",
         (
             OfSubmission("submission-round", _one_round),
             OfSubmission("submission-suite-version", _suite_versions),
@@ -204,35 +207,38 @@ RULES = (
         "submission-layout",
         "A submission has only files that belong in it, and its folders are named after their"
         " contents.",
-        "A result must have the same identity in its folder names and in its files.",
+        "Readers find a result by its folders. If a folder's name contradicts the files in it, the"
+        " result would be published under another name.",
         "package the submission again, and remove files that do not belong in it",
         (OfSubmission("submission-layout", _layout),),
     ),
     Rule(
         "submission-organization",
         "A run that was made for an organization is submitted by this organization.",
-        "Nobody submits the runs of others.",
+        "Otherwise, somebody could submit the runs of another organization as their own.",
         "let the organization that made the run submit it",
         (OfSubmission("submission-organization", _organization),),
     ),
     Rule(
         "submission-text",
         "Free text of a declaration begins with none of the characters = + - @ and has no control"
-        f" characters. Addresses of code begin with {' or '.join(ADDRESSES)}, and commits are"
-        " hexadecimal.",
+        f" characters. Addresses of code begin with {' or '.join(ADDRESSES)}, and commits have"
+        " 40 or 64 hexadecimal digits.",
         "The text is published in tables, and a spreadsheet would evaluate text that begins like"
         " a formula. An entry is called available only if readers can fetch its code; for that,"
         " address and commit must have the right form.",
-        "write plain text, and package again",
+        "change the text, address or commit that the finding names, and package the submission"
+        " again",
         (OfSubmission("submission-text", _text),),
     ),
     Rule(
         "submission-system",
-        "All runs of a submission were made on the one system that it describes, with one kernel;"
-        f" the memory may differ by {MEMORY_TOLERANCE:.0%}. The runs of an entry were made with the"
-        " same versions of Python, framework and libraries.",
-        "A result belongs to one system, and another version may compute at another speed. The"
-        " memory that the firmware reserves differs by some KiB from start to start.",
+        f"All runs of a submission were made on the system that its {SYSTEM} describes, with the"
+        f" same kernel. Only the size of the memory may differ, by {MEMORY_TOLERANCE:.0%}. The runs"
+        " of an entry were made with the same versions of Python, framework and libraries.",
+        "A result belongs to one system, and another version of the software may compute at"
+        " another speed. The memory that Linux finds differs by some KiB from start to start,"
+        " because the firmware does not always reserve the same amount.",
         "submit each system separately, and make all runs of an entry in one environment (`suite"
         " env create`)",
         (

@@ -20,6 +20,7 @@ from suite.catalog.workloads import (
 from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
+from suite.compliance.wording import value_text
 from suite.errors import FileError, SuiteError
 from suite.files.counted import counted
 from suite.files.json_file import read_json
@@ -82,24 +83,23 @@ def _equivalence(context: SubmissionContext) -> Violations:
     for name, verdict, run, unreadable in _verdicts_on(context, _closed(context)):
         workload, framework = run.folder.trained
         fix = _verifying(workload, framework)
-        if unreadable is not None:
-            verdict = {"passed": unreadable}
+        model = run.request.get("model")
         expected = (
-            f"a verdict of `suite verify-model` that passes {run.request.get('model')} in"
-            f" {framework}"
+            f"a verdict of `suite verify-model` on {framework}, with passed = True, workload ="
+            f" {workload!r} and model = {model!r}"
         )
         if verdict is None:
-            yield Violation(name, expected, "none", fix=fix)
+            yield Violation(name, expected, unreadable or "no verdict", fix=fix)
         elif (
             verdict.get("passed") is not True
             or verdict.get("workload") != workload
-            or verdict.get("model") != run.request.get("model")
+            or verdict.get("model") != model
         ):
             yield Violation(
                 name,
                 expected,
-                f"passed: {verdict.get('passed')!r}, workload: {verdict.get('workload')!r}, model:"
-                f" {verdict.get('model')!r}",
+                f"passed = {verdict.get('passed')!r}, workload = {verdict.get('workload')!r},"
+                f" model = {verdict.get('model')!r}",
                 fix=fix,
             )
         elif verdict.get("accelerator", CPU) != (
@@ -108,8 +108,8 @@ def _equivalence(context: SubmissionContext) -> Violations:
             fix = _verifying(workload, framework, f"--accelerator {trained_on}")
             yield Violation(
                 name,
-                f"a verdict that was made on the device that trained: accelerator = {trained_on!r}",
-                f"{verdict.get('accelerator')!r}",
+                f"a verdict with accelerator = {trained_on!r}, as in the implementation's runs",
+                f"accelerator = {verdict.get('accelerator')!r}",
                 fix=fix,
             )
 
@@ -146,8 +146,8 @@ def _verdicts(context: SubmissionContext) -> Violations:
         )
         made_by, proved = each.run.suite_version, each.plain.get("suite_version")
         if proved != made_by:
-            expected = f"a verdict of suite {made_by}, the version that made the runs"
-            yield Violation(each.file, expected, f"of suite {proved!r}", fix=fix)
+            expected = f"a verdict made by suite {made_by!r}, the version that made the runs"
+            yield Violation(each.file, expected, f"a verdict made by suite {proved!r}", fix=fix)
 
 
 def _orphans(context: SubmissionContext) -> Violations:
@@ -156,7 +156,10 @@ def _orphans(context: SubmissionContext) -> Violations:
     for path in sorted(set((context.path / PROBES).glob("*.json")) - wanted):
         name = path.relative_to(context.path).as_posix()
         yield Violation(
-            name[:200], "a verdict on an implementation whose runs are submitted", "no run of it"
+            name[:200],
+            "a verdict on an implementation that has runs in this submission",
+            "a verdict on an implementation without runs here",
+            fix="remove this file, or submit runs of this implementation, too",
         )
 
 
@@ -164,18 +167,20 @@ def _contradictions(verdict: Mapping[str, Any], framework: str) -> Iterator[tupl
     """What was expected and observed, for each part of a verdict that contradicts another part."""
     subjects = verdict.get("subjects")
     if not isinstance(subjects, list) or len(subjects) != 1 or not isinstance(subjects[0], Mapping):
-        yield "a verdict on one implementation", f"{type(subjects).__name__} of subjects"
+        yield "subjects = a list of one implementation", value_text(subjects)
         return
     (subject,) = subjects
     if subject.get("name") != framework:
-        yield f"a verdict on {framework}, as the file's name says", f"on {subject.get('name')!r}"
+        expected = f"a verdict on {framework!r}, as the file's name says"
+        yield expected, f"a verdict on {subject.get('name')!r}"
     differences = subject.get("differences")
     if (
         not isinstance(differences, list)
         or not differences
         or not all(isinstance(one, Mapping) for one in differences)
     ):
-        yield "a list `differences` with the error of every quantity that was compared", "none"
+        expected = "a list `differences` with the error of every quantity that was compared"
+        yield expected, "no such list"
         return
     passed = [_is_within_tolerance(one) for one in differences]
     for one, is_within in zip(differences, passed, strict=True):
@@ -189,10 +194,10 @@ def _contradictions(verdict: Mapping[str, Any], framework: str) -> Iterator[tupl
         if values.get("passed") is not all(passed):
             yield (
                 (
-                    f"passed = {all(passed)} for {what}, because"
-                    f" {counted(passed.count(False), 'difference')} failed"
+                    f"passed = {all(passed)} for {what}, because {passed.count(False)} of"
+                    f" {counted(len(passed), 'error')} exceed the tolerance"
                 ),
-                f"{values.get('passed')!r}",
+                f"passed = {values.get('passed')!r}",
             )
     wrong = [
         precision
@@ -200,7 +205,8 @@ def _contradictions(verdict: Mapping[str, Any], framework: str) -> Iterator[tupl
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest)
     ]
     if wrong:
-        yield "a SHA-256 of the outputs in each precision", f"none in {', '.join(map(str, wrong))}"
+        expected = "a SHA-256 of the outputs for each precision"
+        yield expected, f"no SHA-256 for {', '.join(map(str, wrong))}"
 
 
 def _is_within_tolerance(difference: Mapping[str, Any]) -> bool:
@@ -214,7 +220,7 @@ def _is_within_tolerance(difference: Mapping[str, Any]) -> bool:
 
 def _digests(subject: Mapping[str, Any]) -> Mapping[str, Any]:
     digests = subject.get("digests")
-    return digests if isinstance(digests, Mapping) else {"every precision": None}
+    return digests if isinstance(digests, Mapping) else {"any precision": None}
 
 
 def _tolerances(context: SubmissionContext) -> Violations:
@@ -222,18 +228,18 @@ def _tolerances(context: SubmissionContext) -> Violations:
     for each in _verdicts_on(context, context.runs):
         if each.plain is None or each.subject is None:
             continue  # submission-equivalence and submission-verdicts report it
-        fix = f"run `suite verify-model {each.trained[0]}`, and package its verdict unchanged"
+        fix = f"{_verifying(*each.trained)}; do not edit FILE"
         try:
             workload = context.round.workload(str(each.run.request.get("workload")))
         except SuiteError:
             continue  # another rule reports the workload
         if each.plain.get("reference") != REFERENCE:
-            observed = f"with {each.plain.get('reference')!r}"
-            yield Violation(each.file, f"a comparison with {REFERENCE}", observed, fix=fix)
+            observed = f"a comparison with {each.plain.get('reference')!r}"
+            yield Violation(each.file, f"a comparison with {REFERENCE!r}", observed, fix=fix)
         for values, key in ((each.plain, "expected_parameters"), (each.subject, "parameters")):
             if values.get(key) != workload.parameters:
                 expected = f"{key} = {workload.parameters}"
-                yield Violation(each.file, expected, f"{values.get(key)!r}", fix=fix)
+                yield Violation(each.file, expected, f"{key} = {values.get(key)!r}", fix=fix)
         tolerances = _expected(
             workload, each.trained[1], each.plain.get("accelerator"), _shows_states(each.subject)
         )
@@ -256,16 +262,15 @@ def _errors(
         if one.get("tolerance") != tolerance or not _is_within_tolerance(one):
             stated = f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}"
             yield (
-                f"{quantity} in {precision}: an error of at most {tolerance:g}, and {tolerance:g}"
-                " as the tolerance in the verdict",
+                f"{quantity} in {precision}: error at most {tolerance:g}, tolerance {tolerance:g}",
                 stated[:200] if one else "no such comparison in the verdict",
             )
     rounded = [found[NARROW, name].get("error") for name in ROUNDED if (NARROW, name) in found]
     if rounded and not any(rounded):
         yield (
-            f"an error above 0 in {', '.join(ROUNDED[:-1])} or {ROUNDED[-1]}, because the"
-            f" implementation computes in {NARROW} and is compared with {WIDE}",
-            "0 for all of them",
+            f"an error above 0 in {', '.join(ROUNDED[:-1])} or {ROUNDED[-1]}, because results in"
+            f" {NARROW} are compared with results in {WIDE}",
+            "an error of 0 in all of these",
         )
 
 
@@ -334,8 +339,9 @@ def _batch_sizes(context: SubmissionContext) -> Violations:
         if isinstance(proved, int) and proved < size:
             yield Violation(
                 each.file,
-                f"timed steps with mini-batches of at least {size} samples, as in the runs",
-                f"{proved}",
+                f"timed steps with mini-batches of at least {size} samples, the most that a rank"
+                " of the closed runs computes at once",
+                f"mini-batches of {counted(proved, 'sample')}",
                 fix=_verifying(*each.trained, f"--batch-size {size}"),
             )
 
@@ -369,9 +375,9 @@ def _implementation(context: SubmissionContext) -> Violations:
         if digest != wanted:
             yield Violation(
                 f"{run.name}/{RUN}",
-                f"the implementation files of the first run with {framework} (SHA-256"
-                f" {wanted[:16]}…)",
-                f"{digest[:16]}…",
+                f"implementation files with the SHA-256 {wanted[:16]}…, as in the first run with"
+                f" {framework}",
+                f"files with the SHA-256 {digest[:16]}…",
                 fix="submit the runs of each version of the implementation separately",
             )
     for run in context.runs:
@@ -380,10 +386,12 @@ def _implementation(context: SubmissionContext) -> Violations:
         if declared.get(framework) != digest:
             yield Violation(
                 NAME,
-                f"{framework} among the declared implementations, with the digest that its runs"
+                f"{framework} among the declared implementations, with the SHA-256 that its runs"
                 f" record ({digest[:16]}…)",
-                f"{declared[framework][:16]}…" if framework in declared else "none",
-                fix="package it again",
+                f"{framework} with the SHA-256 {declared[framework][:16]}…"
+                if framework in declared
+                else f"no declaration of {framework}",
+                fix="package the submission again with `suite package`",
             )
     yield from _verdicts_on_other_files(context, first)
 
@@ -399,9 +407,10 @@ def _verdicts_on_other_files(context: SubmissionContext, made_by: Mapping[str, s
             yield Violation(
                 each.file,
                 f"a verdict on the runs' implementation files (SHA-256 {made_by[framework][:16]}…)",
-                f"on {str(proved)[:16]}…",
-                fix=f"run `suite verify-model {workload}` with the implementation that made the"
-                " runs, then package the new verdict",
+                f"a verdict on files with the SHA-256 {proved[:16]}…"
+                if isinstance(proved, str)
+                else "a verdict that states no SHA-256 of files",
+                fix=f"{_verifying(workload, framework)}; verify the files that made the runs",
             )
 
 
@@ -423,7 +432,8 @@ def _described(run: SubmittedRun) -> Violations:
         if stated.get(key) != value:
             yield Violation(
                 f"{run.name}/{RUN}",
-                f"implementation.{key} = {value!r}, as its files say",
+                f"implementation.{key} = {value!r}, as in the suite's description of the"
+                " implementation with these files",
                 f"{stated.get(key)!r}",
                 fix="hand in run.json as `suite run` wrote it",
             )
@@ -442,24 +452,26 @@ def _own_files(context: SubmissionContext) -> Violations:
                 f"{run.name}/{RUN}",
                 f"the suite's {run.folder.framework} implementation (SHA-256"
                 f" {own['sha256'][:16]}…), or one that round {context.round.name} lists",
-                f"{digest[:16]}…",
+                f"an implementation with the SHA-256 {digest[:16]}…",
             )
 
 
 RULES = (
     Rule(
         "submission-equivalence",
-        "A closed submission proves, for each implementation, that it computes the workload's model"
-        " on the accelerator of its runs, and that its timed steps change parameters and statistics"
-        " as they should. The mini-batches of these steps are at least as large as a rank's share"
-        " of a mini-batch in the runs.",
-        "A model's name and number of parameters do not prove what it computes. Losses of a few"
-        " steps hardly show a missing weight decay or a halved rate. An implementation could"
-        " train on all of a small mini-batch but on only part of a large one, so small ones prove"
-        " too little.",
+        "For each implementation in a closed submission, a verdict of `suite verify-model` proves"
+        " that the implementation computes the workload's model. The verdict was made on the"
+        " accelerator on which the runs trained. It also covers the timed steps, which train as in"
+        " a run: they change parameters and statistics as they should. The mini-batches of these"
+        " steps are at least as large as a rank's share of a mini-batch in the closed runs.",
+        "A model's name and number of parameters do not prove what it computes, and what is right"
+        " on a CPU may be wrong on a GPU. Losses of a few steps hardly show a missing weight decay"
+        " or a halved learning rate; parameters show both. An implementation could train on all of"
+        " a small mini-batch but on only part of a large one, so a verdict with small"
+        " mini-batches proves too little.",
         "make the verdict with `suite verify-model … --output FILE` (the implementation must write"
         " its training states: docs/implementing.md#training-states), then `suite package … --probe"
-        " FILE`; or submit to the open division",
+        " FILE`; or run again with --division open, and submit those runs",
         (
             OfSubmission("submission-equivalence", _equivalence, CLOSED),
             OfSubmission("submission-timed-states", _states, CLOSED),
@@ -469,13 +481,15 @@ RULES = (
     Rule(
         "submission-verdicts",
         "Every verdict is on an implementation with runs in the submission, and was made by the"
-        " suite version that made these runs. It states the error of every quantity that the"
-        " workload compares, and passes if, and only if, every error is within the workload's"
-        " tolerance. At least one float32 error of the timed steps is above 0, because results in"
-        " float32 never equal those in float64 to the last bit.",
+        " suite version that made these runs. It states an error for every quantity of the"
+        " workload that has a tolerance. It passes if, and only if, every error is within the"
+        " workload's tolerance. In the timed steps, results in float32 are compared with results in"
+        " float64, which never agree to the last bit, so at least one of their errors is above 0.",
         "The checker recomputes pass or fail from the errors and the workload's tolerances, so"
-        " nobody can turn a failed verdict into a passed one by editing only its result. A"
-        " verdict that was edited, or that is on another implementation, proves nothing.",
+        " nobody can turn a failed verdict into a passed one by editing only its result. If"
+        " somebody set all errors to 0, the errors of the timed steps would show it. A verdict on"
+        " another implementation, or by another version of the suite, proves nothing about these"
+        " runs.",
         "make the verdict with `suite verify-model … --output FILE`, then package this file"
         " unchanged with `suite package … --probe FILE`",
         (
@@ -485,13 +499,14 @@ RULES = (
     ),
     Rule(
         "submission-implementation",
-        "Runs, verdict and declaration have the same SHA-256 of an implementation's files, and"
-        " the runs record the title, language and command that these files give. If a closed run"
-        " names one of the suite's own implementations, it was made by the suite's own files: the"
-        " current ones, or those that the round lists.",
-        "A verdict on other code proves nothing about the code that ran, and any verdict covers"
-        " only a model and some steps, not every line. Changed files make a separate"
-        " implementation, which is submitted under its own name.",
+        "The runs of an implementation, its verdict and its declaration state the same SHA-256 of"
+        " its files. If these files are one of the suite's own implementations, the runs record"
+        " the title, language and command of that implementation. If a closed run names one of"
+        " the suite's own implementations, it was made by that implementation's files: the current"
+        " ones, or files whose SHA-256 the round lists.",
+        "A verdict on other code proves nothing about the code that ran. Even a verdict on the"
+        " same code covers only a model and some steps, not every line. So files that somebody"
+        " changed make a separate implementation, which is submitted under its own name.",
         "submit the runs of each version of an implementation separately, with a verdict on that"
         " version; submit an implementation whose files you changed as your own, with a name of"
         " its own (docs/implementing.md)",

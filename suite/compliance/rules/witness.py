@@ -95,7 +95,7 @@ def _tokens(verdict: WitnessVerdict) -> Violations:
         yield Violation(
             WITNESS,
             "a receipt and a stamp by the same witness, so that one clock measured both",
-            f"a receipt of {verdict.receipt.witness}, a stamp of {verdict.stamp.witness}",
+            f"a receipt by {verdict.receipt.witness} and a stamp by {verdict.stamp.witness}",
         )
 
 
@@ -106,7 +106,9 @@ def _heads(context: BundleContext, record: WitnessRecord) -> Violations:
     ranks = context.request.parallel.ranks
     if len(record.heads) != ranks:
         yield Violation(
-            WITNESS, f"{counted(ranks, 'chain head')}, one per rank", f"{len(record.heads)}"
+            WITNESS,
+            f"{counted(ranks, 'stamped chain value')}, one for each rank's log",
+            counted(len(record.heads), "stamped chain value"),
         )
     for rank, stamped in zip(range(ranks), record.heads):  # noqa: B905 - unequal lengths are reported above
         head = chain_head(context.bundle.path / log_name(rank))
@@ -114,7 +116,7 @@ def _heads(context: BundleContext, record: WitnessRecord) -> Violations:
             yield Violation(
                 log_name(rank),
                 f"a last line with the stamped chain value {stamped[:64]}",
-                f"{head}",
+                f"a last line with the chain value {head}" if head else "no chain value",
             )
 
 
@@ -124,7 +126,9 @@ def _answers(record: WitnessRecord) -> Violations:
         took_s = 0.0 if answer is None else (answer.answered_ns - answer.asked_ns) * SECONDS_PER_NS
         if not 0 <= took_s <= MAX_ANSWER_S:
             yield Violation(
-                WITNESS, f"a {name} within {MAX_ANSWER_S:g} s of the request", f"{took_s:.3f} s"
+                WITNESS,
+                f"0 to {MAX_ANSWER_S:g} s from the request to the {name}",
+                f"{took_s:.3f} s",
             )
 
 
@@ -205,8 +209,10 @@ def _witness_clock(record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVer
     if not shortest_s - slack_s <= elapsed_s <= longest_s + slack_s:
         yield Violation(
             WITNESS,
-            f"{elapsed_s:.3f} s ± {slack_s:.3g} s from receipt to stamp, by the witness's clock",
-            f"{shortest_s:.3f} to {longest_s:.3f} s by the machine's clock",
+            f"{shortest_s - slack_s:.3f} to {longest_s + slack_s:.3f} s from receipt to stamp by"
+            f" the witness's clock: {shortest_s:.3f} to {longest_s:.3f} s by the machine's clock,"
+            f" with a tolerance of {slack_s:.3g} s",
+            f"{elapsed_s:.3f} s by the witness's clock",
         )
 
 
@@ -305,15 +311,17 @@ def _check_witness(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "witness-stamps",
-        "A run whose command names a witness has the witness's record. Receipt and stamp belong"
-        " to this run and this log. The run lasted as long by the witness's clock as by the"
-        " machine's clock; at most 60 s pass from the receipt to init_start and 30 s from"
-        " run_stop to the stamp. Every file has the digest that the witness stamped when the"
-        " bundle was sealed.",
-        "The witness's clock shows whether the times that the machine recorded are possible, and"
-        " a file that was edited after a stamp has another digest. The harness writes the record"
-        " before the implementation starts, even if the witness does not answer, so a missing"
-        " record was lost or removed.",
+        "If a run's command names a witness, the bundle has the witness's record. The witness"
+        " signs a receipt over this run's request before the run, and a stamp over its logs after"
+        f" the run, each within {MAX_ANSWER_S:g} s of being asked. The witness's clock and the"
+        " machine's clock measure the same time between the two, to within"
+        f" {TOLERANCE_S:g} s plus {DRIFT:.2%}. At most {MAX_START_S:g} s pass from the receipt to"
+        f" init_start, and at most {MAX_STOP_S:g} s from run_stop to the stamp. Every file has the"
+        " digest that the witness stamped when the bundle was sealed.",
+        "The witness's clock shows whether the times that the machine recorded are possible. If a"
+        " file was edited after the witness stamped it, its digest is another one. The harness"
+        " writes the record before the implementation starts, even if the witness does not answer,"
+        " so a missing record was lost or removed.",
         RESTORE,
         (
             OfBundle("witness-time", _time),
@@ -323,8 +331,8 @@ RULES = (
     ),
     Rule(
         "witness-known",
-        "The witness of a run answered every request, stamped the files at most 15 minutes after"
-        " the log, and is listed in rules/witnesses.",
+        "The witness of a run answered every request, stamped the bundle's files at most 15 minutes"
+        " after the logs, and is listed in rules/witnesses.",
         "The leaderboard calls a run witnessed only if readers know who witnessed it.",
         "start the witness before the next run, and keep it running until the bundle is sealed",
         (OfBundle("witness-known", _check_witness, severity=Severity.NOTE),),

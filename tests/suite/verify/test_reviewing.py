@@ -257,7 +257,7 @@ def test_a_contradicting_replay_by_a_known_key_refuses_the_submission(
     (finding,) = [
         each for each in check_submission(submission).findings if each.rule == "submission-reviews"
     ]
-    assert "the replay contradicts the run" in finding.observed
+    assert "a replay that contradicts the run" in finding.observed
     (submission / "lenet/pytorch/run_1.WITHDRAWN").write_text("the replay is right\n")
     assert check_submission(submission).complies
 
