@@ -217,14 +217,14 @@ def _epoch_differences(
 RULES = (
     Rule(
         "submission-audits",
-        "The record of an audit belongs to the run that its file name states: it has the run's"
-        " losses. Its tolerances are the rulebook's. The replay does not contradict the run, unless"
-        " the run is withdrawn.",
+        "The record of an audit belongs to the run in its file name, and has the losses and"
+        " settings of this run. Its tolerances are the rulebook's. The replay does not contradict"
+        " the run, unless the run is withdrawn.",
         "A replay of the first steps shows whether losses were invented, and whether the run used"
-        " another seed, data set, batch size or learning rate, or other weights, than it says. A"
+        " another seed, batch size or learning rate, or other data or weights, than recorded. A"
         " replay from the training state of a later epoch shows the same for that epoch. Somebody"
         " else draws this epoch by lot, so that nobody can prepare for it. A record of another run,"
-        " or with wider tolerances, shows nothing.",
+        " or with wider tolerances, proves nothing.",
         FIX,
         (OfSubmission("submission-audits", _audits),),
     ),

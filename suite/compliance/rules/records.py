@@ -99,11 +99,12 @@ def _by_its_maker(folder: RecordFolder) -> Violations:
 OF_ALL = (
     Rule(
         "record-sealed",
-        "If a folder has a record, its manifest seals the record and the files or runs that the"
-        " record is about. The kinds of records are: sweep, matrix of studies, LINPACK, stall"
+        "If a folder has a record, the folder's manifest lists the SHA-256 of the record and of the"
+        " files or runs that the record is about. The kinds of records are: sweep, matrix of"
+        " studies, LINPACK, stall"
         " analysis, replication, concurrent training and inference, student and teacher,"
         " instruction counts of training steps, study of memory.",
-        "The manifest shows changed, lost, added and exchanged files.",
+        "If somebody changed, lost, added or exchanged a file, the manifest shows it.",
         "make the record again; records are never edited",
         (
             OfFolder(

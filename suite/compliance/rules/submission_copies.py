@@ -115,8 +115,8 @@ def _shared_readings(context: SubmissionContext, what: str) -> Violations:
                     run.name,
                     f"at most {MIN_SHARED_ROWS - 1} sequence of {POWER_LENGTH} consecutive {what}"
                     " readings that another run has, too",
-                    f"{shared} of {len(sample)} sequences compared that {other.full_name} has,"
-                    f" too, {_order(other, run)}",
+                    f"{shared} of {len(sample)} sequences compared, shared with"
+                    f" {other.full_name}, {_order(other, run)}",
                     fix="hand in the readings as they were recorded, or run again",
                 )
                 break
@@ -133,15 +133,15 @@ def _seed_losses(context: SubmissionContext) -> Violations:
             shared = len(run.loss_rows & other.loss_rows)
             if has_first or shared >= MIN_SHARED_ROWS:
                 expected, observed = (
-                    ("first losses that no run with another seed has", "the first losses")
+                    ("first losses that no run with another seed has", "the first losses of")
                     if has_first
                     else (
                         f"at most {MIN_SHARED_ROWS - 1} sequence of {POWER_LENGTH} consecutive"
                         " losses that a run with another seed has, too",
-                        f"{shared} of {len(run.loss_rows)} sequences compared",
+                        f"{shared} of {len(run.loss_rows)} sequences compared, shared with",
                     )
                 )
-                yield Violation(run.name, _of_seed(expected, run), f"{observed} of {_named(other)}")
+                yield Violation(run.name, _of_seed(expected, run), f"{observed} {_named(other)}")
                 break
 
 
@@ -161,7 +161,7 @@ def _states(context: SubmissionContext) -> Violations:
             if shared and run.request.get("seed") != other.request.get("seed"):
                 observed = (
                     f"{counted(len(shared), 'digest')} of training states, such as"
-                    f" {min(shared)[:16]}…, of {_named(other)}"
+                    f" {min(shared)[:16]}…, shared with {_named(other)}"
                 )
                 expected = _of_seed("training states that no run with another seed has", run)
                 yield Violation(run.name, expected, observed[:300])
@@ -216,8 +216,9 @@ def _boots(context: SubmissionContext) -> Violations:
 RULES = (
     Rule(
         "submission-copies",
-        "No run is submitted twice, or as a copy of another run, of this submission or"
-        " another. No two runs have the same id, the same times between their first steps or first"
+        "No run is submitted twice, and no run is a copy of another run in this or another"
+        " submission. No two runs have the same id, the same times between their first steps or"
+        " first"
         " readings, or the same time at which their data was hashed. No two runs have step times"
         " that vary together, or that are the same in another order. Two runs share at most one"
         " sequence of ten successive power readings, and at most one of ten successive readings of"
@@ -242,8 +243,8 @@ RULES = (
     Rule(
         "submission-seed-losses",
         "Two runs with different seeds do not begin with the same losses, and share at most one"
-        " sequence of ten consecutive losses. They share no training state: no digest of the"
-        " parameters or velocities is in both.",
+        " sequence of ten consecutive losses. They share no training state; the states are"
+        " compared by digests of their parameters and velocities.",
         "The seed decides the initial weights and the order of samples, so runs with different"
         " seeds have different losses, and different training states after every epoch. If a run's"
         " record was copied and given another seed, losses or states would show it.",
@@ -256,8 +257,8 @@ RULES = (
     Rule(
         "submission-overlap",
         "Two runs with the same boot id do not overlap in time; a run includes its measurement of"
-        f" the idle machine. If a run has another boot id than the first run, the monotonic clocks"
-        f" of the two began at least {ONE_BOOT_S:g} s apart.",
+        f" the idle machine. If a run has another boot id than the submission's first run, the"
+        f" monotonic clocks of the two began at least {ONE_BOOT_S:g} s apart.",
         "Two runs at once slow each other down, or one of them never took place. Overlaps are"
         " looked for only among runs with the same boot id, so a changed boot id would hide them."
         " The monotonic clock begins when the machine starts: if it began at the same time for"

@@ -185,8 +185,8 @@ def _split(context: SubmissionContext) -> Violations:
         if (workload, framework, split_key(request)) not in shown:
             yield Violation(
                 runs[0].name,
-                f"in the submission, a run in {WAITING} timing with this run's settings and at"
-                f" least {EPOCHS} epochs, which shows the parts of a step",
+                f"another run with this run's settings, in {WAITING} timing and over at least"
+                f" {EPOCHS} epochs, which shows the parts of a step",
                 f"no such run among {len(context.runs)}",
                 fix=_fix(request),
             )
@@ -322,7 +322,7 @@ RULES = (
         "submission-split",
         "If an entry of one of the suite's frameworks uses asynchronous timing, the submission"
         f" also has a run in synchronised timing with the same settings, of at least {EPOCHS}"
-        " epochs. Only its division, --steps and seed may be others.",
+        " epochs. Only the division, --steps and the seed of this run may differ.",
         "The score comes from asynchronous timing, and only a run in synchronised timing shows the"
         " parts of a step.",
         "make a run in synchronised timing with the same settings, and package it, too",

@@ -461,9 +461,10 @@ RULES = (
         "submission-equivalence",
         "For each implementation in a closed submission, a verdict of `suite verify-model` proves"
         " that the implementation computes the workload's model. The verdict was made on the"
-        " accelerator on which the runs trained. It also covers the timed steps, which train as in"
-        " a run: they change parameters and statistics as they should. The mini-batches of these"
-        " steps are at least as large as a rank's share of a mini-batch in the closed runs.",
+        " accelerator on which the runs trained. It also proves that"
+        " the implementation's training steps, made as in a run (the timed steps), change"
+        " parameters and statistics as the workload prescribes. The mini-batches of the timed steps"
+        " are at least as large as a rank's share of a mini-batch in the closed runs.",
         "A model's name and number of parameters do not prove what it computes, and what is right"
         " on a CPU may be wrong on a GPU. Losses of a few steps hardly show a missing weight decay"
         " or a halved learning rate; parameters show both. An implementation could train on all of"
@@ -481,10 +482,11 @@ RULES = (
     Rule(
         "submission-verdicts",
         "Every verdict is on an implementation with runs in the submission, and was made by the"
-        " suite version that made these runs. It states an error for every quantity of the"
-        " workload that has a tolerance. It passes if, and only if, every error is within the"
-        " workload's tolerance. In the timed steps, results in float32 are compared with results in"
-        " float64, which never agree to the last bit, so at least one of their errors is above 0.",
+        " suite version that made these runs. It states an error for every quantity for"
+        " which the workload has a tolerance. It passes if, and only if, every error is within the"
+        " workload's tolerance. The timed steps are computed in float32 and compared with float64."
+        " Such results never agree to the last bit, so at least one error of the timed steps is"
+        " above 0.",
         "The checker recomputes pass or fail from the errors and the workload's tolerances, so"
         " nobody can turn a failed verdict into a passed one by editing only its result. If"
         " somebody set all errors to 0, the errors of the timed steps would show it. A verdict on"
@@ -500,7 +502,8 @@ RULES = (
     Rule(
         "submission-implementation",
         "The runs of an implementation, its verdict and its declaration state the same SHA-256 of"
-        " its files. If these files are one of the suite's own implementations, the runs record"
+        " its files. If these are the files of one of the suite's own implementations, the runs"
+        " record"
         " the title, language and command of that implementation. If a closed run names one of"
         " the suite's own implementations, it was made by that implementation's files: the current"
         " ones, or files whose SHA-256 the round lists.",

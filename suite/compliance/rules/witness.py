@@ -280,7 +280,7 @@ def _check_witness(context: BundleContext) -> Violations:
             yield Violation(
                 WITNESS,
                 f"a {name}, made by the witness {record.address[:200]}",
-                "it was not requested"
+                "none, because it was not requested"
                 if answer is None
                 else answer.reason or "none, without a reason",
                 fix="start the witness before the next run",
@@ -314,7 +314,7 @@ RULES = (
         "If a run's command names a witness, the bundle has the witness's record. The witness"
         " signs a receipt over this run's request before the run, and a stamp over its logs after"
         f" the run, each within {MAX_ANSWER_S:g} s of being asked. The witness's clock and the"
-        " machine's clock measure the same time between the two, to within"
+        " machine's clock measure the same time between receipt and stamp, to within"
         f" {TOLERANCE_S:g} s plus {DRIFT:.2%}. At most {MAX_START_S:g} s pass from the receipt to"
         f" init_start, and at most {MAX_STOP_S:g} s from run_stop to the stamp. Every file has the"
         " digest that the witness stamped when the bundle was sealed.",
