@@ -44,7 +44,7 @@ def _steps(context: BundleContext) -> Violations:
     later = context.run.closed_later
     closed_ms = None if later is None else later.get("time_ms")
     if later is not None and not (is_number(closed_ms) and closed_ms >= last_ms):
-        expected = f"closed_later.time_ms after the log's last event, at {last_ms} ms"
+        expected = f"closed_later.time_ms of at least {last_ms}, the last time_ms in the log"
         yield Violation(RUN, expected, f"closed_later.time_ms = {closed_ms!r}")
 
 
@@ -78,9 +78,9 @@ def _times_of_day(context: BundleContext) -> Violations:
         if abs(ahead_s - ahead_of_0_s) > MAX_WALL_OFFSET_S:
             yield Violation(
                 log_name(rank),
-                f"times of day that agree to {MAX_WALL_OFFSET_S:g} s on all nodes",
-                f"rank {rank}'s time of day differs from rank 0's by {ahead_s - ahead_of_0_s:.0f}"
-                " s",
+                f"wall clocks of all ranks that agree within {MAX_WALL_OFFSET_S:g} s",
+                f"rank {rank}'s wall clock {abs(ahead_s - ahead_of_0_s):.0f} s"
+                f" {'ahead of' if ahead_s > ahead_of_0_s else 'behind'} rank 0's",
                 event.line,
             )
 
@@ -93,8 +93,9 @@ def _dates(context: SubmissionContext) -> Violations:
         if run.boot is not None and run.boot == first.boot and apart_s > SET_BY_S:
             yield Violation(
                 run.name,
-                f"a wall clock that was not set between {first.name} and this run of the same boot",
-                f"a wall clock that is {apart_s:.0f} s off: it was set between the two runs",
+                f"from {first.name} to this run of the same boot, wall clock and monotonic clock to"
+                f" advance by the same time, within {SET_BY_S:g} s",
+                f"a difference of {apart_s:.0f} s: the wall clock was set between the two runs",
             )
 
 
@@ -105,10 +106,9 @@ def _clock_order(context: SubmissionContext) -> Violations:
             continue
         late_s = (other.started_time_ms - run.started_time_ms) / 1000
         if run.span_ns[0] > other.span_ns[1] and late_s > 0:
-            expected = f"a start after {other.full_name}, as the monotonic clock shows"
-            yield Violation(
-                run.name, expected, f"by the wall clock, it began {late_s:.0f} s before that run"
-            )
+            expected = f"a start after that of {other.full_name}, as by the monotonic clock"
+            observed = f"by the wall clock, a start {late_s:.0f} s before that of {other.full_name}"
+            yield Violation(run.name, expected, observed)
 
 
 def _rate(context: BundleContext) -> Violations:
@@ -157,10 +157,10 @@ def _drift(context: BundleContext) -> Violations:
         if not least_s <= drift_s <= most_s:
             yield Violation(
                 "log.txt",
-                "from the first event that the wall-clock meter covers to"
-                f" {event.key}, a drift between wall clock and monotonic clock of {least_s:.3f} to"
-                f" {most_s:.3f} s, as this meter read (within {MAX_DRIFT_DIFFERENCE_S:g} s)",
-                f"{drift_s:.3f} s",
+                f"from the first event during the wall-clock meter's readings to {event.key}, the"
+                f" wall clock to gain {least_s:.3f} to {most_s:.3f} s on the monotonic clock, as"
+                f" this meter read (within {MAX_DRIFT_DIFFERENCE_S:g} s)",
+                f"a gain of {drift_s:.3f} s",
                 event.line,
             )
             return
@@ -191,19 +191,21 @@ def _running(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 log_name(rank),
-                "a wall clock (time_ms) that runs as fast as the monotonic clock between most"
-                " events",
-                f"{median(rates):.2g} s per monotonic second, the median of {len(rates)} intervals",
+                f"a wall clock (time_ms) that advances {CLOCK_RATES[0]:g} to {CLOCK_RATES[1]:g} s"
+                " per second of the monotonic clock (median of the intervals between events that"
+                f" last {MIN_CLOCK_INTERVAL_S:g} s or more)",
+                f"{median(rates):.2g} s per second, the median of {len(rates)} intervals",
             )
 
 
 RULES = (
     Rule(
         "wall-clock",
-        "The wall clock is right. It agrees with the monotonic clock to a quarter of a second from"
-        " event to event, and with the wall clocks of other nodes to a minute. For all runs in"
-        " the same boot of a machine, both clocks give the same order, and their difference stays"
-        " the same to a minute. By the wall clock, a bundle is sealed after its run.",
+        "From each event of the log to the next, wall clock and monotonic clock advance by the same"
+        " time, within 0.25 s. The wall clocks of a run's nodes agree within a minute. For all"
+        " runs of a submission in the same boot of a machine, both clocks give the same order, and"
+        " the difference between the two clocks changes by at most a minute. If `suite finish`"
+        " sealed a bundle, it did so after the log's last event, by the wall clock.",
         "On a board without a battery for its clock, the time of day may be set during a run."
         " Durations are not affected, but the readings of other instruments cannot be aligned with"
         " the run, and the run has a wrong date.",
@@ -218,13 +220,16 @@ RULES = (
     ),
     Rule(
         "clocks-agree",
-        "In at least half of the intervals of a second or more between events of the log, wall"
-        " clock and monotonic clock agree to 50 ms plus a thousandth of the interval. The two"
-        " clocks drift apart by as much as the wall-clock meter read, to within a quarter of a"
-        " second. Monotonic times are not negative.",
-        "Linux slews both clocks alike: only setting the wall clock moves them apart, and that"
-        " falls into one interval. If times were scaled, the clocks differ in all intervals. In a"
-        " log that someone wrote after the run, all times lie within a short moment, or before the"
+        "Of the intervals of a second or more between events of the log, wall clock and monotonic"
+        " clock agree in at least half, within 50 ms plus a thousandth of the interval (one"
+        " interval may always differ). In the log, the two clocks drift apart by as much as the"
+        " wall-clock meter read, within 0.25 s. In the intervals of half a second or more, the wall"
+        " clock advances 0.5 to 2 s per second of the monotonic clock (as the median)."
+        " Monotonic times are not negative.",
+        "When Linux corrects its time gradually, it changes the rate of both clocks alike. Only"
+        " setting the wall clock moves them apart, and that shows in one interval. If somebody"
+        " scaled the times of one clock, the clocks differ in all intervals. If somebody wrote a"
+        " log after the run, one of its clocks may stand almost still, or show times before the"
         " boot.",
         "never edit times or readings; if a driver or a virtual machine disturbs the clock, fix it"
         " and run again",

@@ -44,7 +44,7 @@ def _events(context: BundleContext) -> Violations:
             yield Violation(
                 "log.txt",
                 f"{before.key} before {after.key}",
-                f"{before.key} in line {before.line}",
+                f"{before.key} in line {before.line}, {after.key} in line {after.line}",
                 after.line,
             )
 
@@ -90,12 +90,13 @@ def _epochs(context: BundleContext) -> Violations:
     evaluated = [event.epoch for event in context.log.all("eval_accuracy")]
     if evaluated != expected:
         each = f"one evaluation after each of the epochs {numbers_text(expected)}"
-        none = f"no evaluation: the request's steps end within epoch {last}"
+        none = f"no evaluation: the requested number of steps ends within epoch {last}"
         found = numbers_text(epoch for epoch in evaluated if epoch is not None)
         yield Violation(
             "log.txt",
             each if expected else none,
-            f"{counted(len(evaluated), 'evaluation')}, after {found}"
+            f"{counted(len(evaluated), 'evaluation')}, after epoch"
+            f"{'s' * (len(evaluated) > 1)} {found}"
             if evaluated
             else "no evaluation",
         )
@@ -193,8 +194,8 @@ def _step_counts(context: BundleContext) -> Violations:
                 )
             yield Violation(
                 STEPS,
-                f"epoch {epoch}: {samples} samples in {counted(steps, 'step')}, {batch} in each but"
-                " the last",
+                f"epoch {epoch}: {samples} samples in {counted(steps, 'step')}; in each except the"
+                f" last, {batch} samples",
                 observed,
             )
 
@@ -208,7 +209,7 @@ def _ranks(context: BundleContext) -> Violations:
         yield Violation(
             STEPS,
             f"steps of {ranks_text(range(ranks))}",
-            f"of {ranks_text(recorded)}",
+            f"steps of {ranks_text(recorded)}",
         )
         return
     logged = context.log.value("ranks")
@@ -236,7 +237,7 @@ def _share_text(context: BundleContext, rank: int) -> str:
     if ranks == 1:
         return "rank 0 to take all samples of each mini-batch"
     if speeds(context) is not None:
-        return f"rank {rank} to take its share by the measured speeds"
+        return f"rank {rank} to take its share according to the measured speeds"
     return (
         f"rank {rank} to take every {ordinal(ranks)} sample of each mini-batch, from the"
         f" {ordinal(rank + 1)} on"
@@ -379,7 +380,8 @@ def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Violations:
         if abs(late_s) > MAX_END_DIFFERENCE_S and (steps.is_split or late_s < 0):
             yield Violation(
                 name,
-                f"epoch_stop of epoch {stop.epoch} at the end of its last step",
+                f"epoch_stop of epoch {stop.epoch} at the end of its last step (within"
+                f" {MAX_END_DIFFERENCE_S:g} s)",
                 f"{seconds_text(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step"
                 f" {int(steps.step[inside].max())}",
                 stop.line,
@@ -423,8 +425,8 @@ def _clock(rank: int, log: Log) -> Violations:
     other = next((place for place, boot in enumerate(boots) if boot != boots[0]), None)
     if other is not None:
         event = log.events[other]
-        observed = f"{len(set(boots))} boot ids; the second begins with {event.key}"
-        yield Violation(log_name(rank), "one boot of the machine", observed, event.line)
+        observed = f"{len(set(boots))} boot ids; the first event with the second one is {event.key}"
+        yield Violation(log_name(rank), "the same boot id in every event", observed, event.line)
 
 
 RULES = (
@@ -435,7 +437,8 @@ RULES = (
         " as often as requested. An evaluation consists of eval_start, one eval_accuracy and"
         " eval_stop, right after its epoch.",
         "These events bound the measured time: if an epoch is missing, its time is missing, too."
-        " Each accuracy must belong to one state of the model.",
+        " An accuracy is that of the model after a certain epoch, so the evaluation must follow"
+        " this epoch directly.",
         TRAINING_LOOP,
         (
             OfBundle("log-events", _events),
@@ -453,9 +456,10 @@ RULES = (
     ),
     Rule(
         "steps-complete",
-        "The step table has every mini-batch of every finished epoch once, in order, and with the"
-        " share of each rank. Every sample occurs once per epoch.",
-        "An epoch covers all samples; a rank that trains on fewer samples makes the run faster.",
+        "The step table has every mini-batch of every finished epoch once and in order. For each"
+        " mini-batch, it has the number of samples of every rank, which is that rank's share. An"
+        " epoch's mini-batches together have as many samples as the data set.",
+        "An epoch covers all samples. If a rank trained on fewer samples, the run would be faster.",
         TRAINING_LOOP,
         (OfBundle("steps-complete", _step_counts), OfBundle("ranks-complete", _ranks)),
     ),
@@ -463,8 +467,9 @@ RULES = (
         "steps-in-time",
         "No part of a step takes a negative time, steps do not overlap, and each step lies between"
         " the start and the stop of its epoch. An epoch stops within ten milliseconds of the end"
-        " of its last step, and the log states as many steps as the table has.",
-        "Log and step records measure the same time independently, so they must agree.",
+        " of its last step (with asynchronous timing, it may stop later). For each epoch, the log"
+        " states as many steps as the step table has.",
+        "The log and the step table measure the same time independently, so they must agree.",
         TRAINING_LOOP,
         (OfBundle("steps-in-time", _step_times), OfBundle("epoch-ends", _epoch_ends)),
     ),

@@ -107,8 +107,8 @@ def _folder(context: RequestContext) -> Violations:
         if other in words or ("-" in other and other in folder):
             yield Violation(
                 context.file,
-                f"a folder with {definition.title}",
-                f"the folder {folder!r}, named for {other!r}",
+                f"a data folder that is not named after other data than {definition.title}",
+                f"the folder {folder!r}, with {other!r} in its name",
             )
 
 
@@ -122,7 +122,7 @@ def _digests(context: BundleContext) -> Violations:
         return
     record = read_data_record(context.bundle)
     if record.name != data.name:
-        yield Violation(DATA, f"the files of {data.name!r}", f"those of {record.name!r}")
+        yield Violation(DATA, f"the files of {data.name!r}", f"the files of {record.name!r}")
         return
     found = {file.name: file for file in record.files}
     for file in definition.files:
@@ -153,7 +153,7 @@ def _pictures(
         yield Violation(
             DATA,
             f"at least {samples} images, one for each training and evaluation sample",
-            f"{record.pictures}",
+            f"{record.pictures} images",
         )
     if pinned is None and (record.pictures != 0 or record.pictures_sha256 is not None):
         yield Violation(
@@ -251,8 +251,9 @@ def _cache(context: BundleContext) -> Violations:
         seconds = (start.mono_ns - int(resident.t_ns[0])) * 1e-9
         yield Violation(
             READINGS,
-            f"an empty page cache before the run, as {RUN} says (cache_cleared)",
-            f"{resident.values[0]:.0%} of the data set in memory {seconds:.1f} s before run_start",
+            f"at most {MAX_RESIDENT_RATIO:.0%} of the data in memory before run_start"
+            " (cache_cleared)",
+            f"{resident.values[0]:.0%} in memory {seconds:.1f} s before run_start",
         )
     read = context.bundle.channels().get("disk", "read_bytes")
     if context.request.batches == "read" and len(read) > 1 and read.values[-1] <= read.values[0]:
@@ -286,10 +287,10 @@ def _filled(context: BundleContext) -> Violations:
         yield Violation(
             READINGS,
             f"at least {MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB read from the disk in epoch"
-            f" {epoch.get('epoch')}, or at least half of the data in memory at its start or end:"
-            " the readers map the files, so data that was read stays in memory",
-            f"{read_bytes / 2**20:.1f} MiB read, and at most {max(resident):.0%} of the data in"
-            " memory",
+            f" {epoch.get('epoch')}, or at least {MIN_MAPPED_RATIO:.0%} of the data in memory at"
+            " the start or the end of this epoch, because the suite's readers map the files",
+            f"{read_bytes / 2**20:.1f} MiB read; {resident[0]:.0%} of the data in memory at the"
+            f" start, {resident[1]:.0%} at the end",
         )
         return
 
@@ -298,12 +299,13 @@ RULES = (
     Rule(
         "data-as-defined",
         "A run's data set has the samples, classes and layout of its definition; generated data"
-        " have the definition's classes and layout. An open run may use fewer samples of a data"
-        " set whose images are no longer all available. The data folder is not named after another"
-        " data set with the same layout. Only a folder with generated data may have `synthetic` in"
-        " its name.",
-        "A run on half of a data set cannot be compared with others. File names and sizes prove"
-        " nothing: those of MNIST and Fashion-MNIST are the same.",
+        " have the definition's classes and layout. An open run may use fewer training"
+        " samples of a data set whose images are no longer all available. The data folder is not"
+        " named after another data set with the same layout. Only a folder with generated data may"
+        " have `synthetic` in its name.",
+        "A run on half of a data set cannot be compared with others. If somebody trained on"
+        " Fashion-MNIST in place of MNIST, the files' names and sizes would not show it, because"
+        " they are the same; the folder's name may show it.",
         "train on the whole data set, or name the data set that was used (with --data, and in the"
         " folder's name)",
         (OfRequest("data-as-defined", _as_defined), OfRequest("data-folder", _folder)),
@@ -311,12 +313,14 @@ RULES = (
     Rule(
         "data-digests",
         "A closed run records the digest of every file that it reads, and the digests equal those"
-        " of the published data set. The harness starts to compute them just before the log's"
-        " first event, and the time from that start to init_start is long enough to read all the"
-        " files.",
+        " of the published data set. In every division, the time from the start of computing the"
+        " digests (taken_ns in data.json) to init_start is long enough to read all the files, and"
+        " at most half an hour longer than a slow card needs for that (1 MB/s, and 0.1 s per"
+        " image). If a run has one rank, the log's first event follows within five minutes plus"
+        " twice the time that a slow card needs.",
         "The harness reads and hashes the files right before it starts the implementation. A mere"
-        " statement that they were verified proves nothing, and digests from another moment do not"
-        " show what was read.",
+        " statement that the files were verified proves nothing, and digests from another day do"
+        " not show which files this run read.",
         "run `suite data verify`, then run again; do not edit data.json",
         (
             OfBundle("data-digests", _digests, CLOSED),
@@ -326,10 +330,10 @@ RULES = (
     Rule(
         "page-cache",
         "If a run records an emptied page cache, then its records and readings show this: the data"
-        " are on a disk, at most half of them are in memory at the start, and the run reads the"
-        " disk. If the suite's own readers map the files, every epoch reads at least a tenth of the"
-        " data from the disk, or at least half of the data are in memory at the start or the end"
-        " of the epoch.",
+        " are on a disk, at most half of them are in memory before run_start, and the run reads"
+        " from the disk. If the suite's own readers map the files, every epoch reads at least a"
+        " tenth of the data from the disk, or at least half of the data are in memory at the start"
+        " or the end of the epoch.",
         "If the data are in the page cache before the run, the first epoch and the time to target"
         " are shorter. When the suite's readers use a mapped file, the kernel reads missing data"
         " from the disk into the page cache. An epoch with neither such reads nor data in the page"

@@ -45,14 +45,16 @@ def _events_once(context: BundleContext) -> Violations:
         ]
         counts = Counter((event.key, event.epoch) for event in points)
         for (key, epoch), count in counts.items():
-            if count > REPEATED.get(key, 1):
+            most = REPEATED.get(key, 1)
+            if count > most:
                 events = [event for event in points if (event.key, event.epoch) == (key, epoch)]
                 of_epoch = "" if epoch is None else f" of epoch {epoch}"
                 values = " and ".join(repr(event.value)[:60] for event in events[:2])
                 lines = ", ".join(str(event.line) for event in events[:5])
+                often = "once" if most == 1 else f"at most {most} times"
                 yield Violation(
                     log_name(rank),
-                    f"{key[:80]}{of_epoch} once",
+                    f"{key[:80]}{of_epoch} {often}",
                     f"{count} times (lines {lines}), with the values {values}",
                     events[-1].line,
                 )
@@ -209,8 +211,9 @@ def _no_pause(context: BundleContext) -> Violations:
         if pause_s > longest_s:
             yield Violation(
                 "log.txt",
-                f"{after.key} right after {before.key}, within {longest_s:.2f} s",
-                f"{pause_s:.2f} s in which nothing was recorded",
+                f"{after.key} at most {longest_s:.2f} s after {before.key} (uncounted time"
+                " subtracted)",
+                f"{pause_s:.2f} s after it, and no event in between",
                 after.line,
             )
 
@@ -218,9 +221,9 @@ def _no_pause(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "log-form",
-        "A rank logs each value once, or once an epoch, in the namespace `edge`. Events named"
-        " …_start and …_stop are the ends of intervals (INTERVAL_START, INTERVAL_END), all others"
-        " are points (POINT_IN_TIME).",
+        "Each rank logs every key as often as the contract says: most keys once, or once per epoch."
+        " All events are in the namespace `edge`. Events named …_start have the event type"
+        f" {definitions.START}, those named …_stop {definitions.STOP}, and all others {POINT}.",
         "Every program that reads the log must see the same run, whether it uses a key's first or"
         " last value. Programs for MLPerf logs find intervals by the event types.",
         TRAINING_LOOP,
@@ -232,18 +235,20 @@ RULES = (
     ),
     Rule(
         "log-keys-own",
-        "Keys in a closed run's log that are not in the contract are reported with their values.",
+        "The report lists keys in a closed run's log that are not in the contract"
+        " (docs/contract.md), with their values.",
         "An implementation may log further facts, such as loaded weights or another precision, "
         "and readers should see them.",
-        "explain these keys in the notes of the submission",
+        "explain these keys in the notes of the submission (`suite package --notes`)",
         (OfBundle("log-keys-own", _known_keys, CLOSED, Severity.NOTE),),
     ),
     Rule(
         "initialisation-time",
-        "A run starts at most 30 minutes after its initialisation starts, and building the model"
-        " takes at least as long as drawing its initial weights: 2 ns a parameter.",
-        "What is built, compiled and tuned before run_start is not measured: without a limit, "
-        "training could be moved there. What is built before init_start is not recorded at all.",
+        "run_start comes at most 30 minutes after init_start. The time from init_start to init_stop"
+        " is at least 2 ns per parameter, because drawing the initial weights takes that long.",
+        "What is built, compiled and tuned before run_start is not measured: without a limit,"
+        " training could be moved there. If the time from init_start to init_stop is too short for"
+        " the model, the model was built before init_start, where no time is recorded.",
         "log init_start before the model is built and init_stop after it; log run_start at most"
         " 30 minutes after init_start, and do longer work during the run",
         (
@@ -254,9 +259,10 @@ RULES = (
     Rule(
         "time-accounted",
         "During the run, no stretch of time outside epochs, evaluations and uncounted intervals is"
-        " longer than 5 s plus a tenth of the mean epoch. If nothing else is logged in between, an"
-        " epoch starts at most 0.5 s plus a hundredth of an epoch after run_start or after the"
-        " previous evaluation. The same limit holds from the last evaluation to run_stop.",
+        " longer than 5 s plus a tenth of the mean duration of an epoch. A shorter limit holds"
+        " where rank 0 logs nothing else in between: from run_start or an evaluation to the next"
+        " epoch, and from the last evaluation to run_stop. There, at most 0.5 s plus a hundredth"
+        " of the longest epoch's duration pass. Uncounted intervals are subtracted from this time.",
         "The loop does nothing between epochs and evaluations. Work that was moved there would not"
         " count in any epoch. An epoch that was removed from the log leaves a gap.",
         TRAINING_LOOP,

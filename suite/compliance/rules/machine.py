@@ -85,7 +85,7 @@ def _described(context: BundleContext) -> Violations:
                 continue
             value = node.system.get(name)
             if value is None and name in ALWAYS_KNOWN:
-                yield Violation(node.system_file, f"{name}, which every Linux has", "null")
+                yield Violation(node.system_file, f"{name}, which is always known", "null")
             elif value is None and not notes.get(name):
                 expected = f"{name}, or null and a note that says why"
                 yield Violation(node.system_file, expected, "null without a note")
@@ -204,7 +204,7 @@ def _libraries(context: BundleContext) -> Violations:
         yield Violation(
             file,
             f"{' or '.join(own.packages)} among the libraries of a run with {named}",
-            ", ".join(sorted(others))
+            f"packages of other frameworks: {', '.join(sorted(others))}"
             if others
             else f"no package of a framework among {len(libraries)} libraries",
         )
@@ -212,11 +212,15 @@ def _libraries(context: BundleContext) -> Violations:
         yield Violation(
             file,
             "numpy among the libraries: the suite's readers make mini-batches with it",
-            f"none among {len(libraries)} libraries",
+            f"no numpy among {len(libraries)} libraries",
         )
     elif installed and _public(version) not in {_public(libraries[name]) for name in installed}:
         found = ", ".join(f"{name} {libraries[name]}" for name in installed)
-        yield Violation(file, f"framework_version {version!r} among the libraries", found)
+        expected = (
+            f"the framework's package in version {version!r} (framework_version) among the"
+            " libraries"
+        )
+        yield Violation(file, expected, found)
 
 
 def _versions(libraries: object) -> dict[str, str]:
@@ -252,7 +256,11 @@ def _profiled(context: BundleContext) -> Violations:
         cores = system.get("cpu_cores")
         if isinstance(cores, int) and cores > CORES_OF_ANY_VARIANT * device.cpu.cores:
             yield Violation(
-                SYSTEM, f"about {device.cpu.cores} cores, as {device.name} has", f"{cores}", fix=fix
+                SYSTEM,
+                f"at most {CORES_OF_ANY_VARIANT * device.cpu.cores} cores, {CORES_OF_ANY_VARIANT}"
+                f" times the number in the profile of {device.name}",
+                f"{cores} cores",
+                fix=fix,
             )
     size_bytes = system.get("memory_size_bytes")
     if (
@@ -262,8 +270,9 @@ def _profiled(context: BundleContext) -> Violations:
     ):
         yield Violation(
             SYSTEM,
-            f"about {max(device.memory.sizes_gb):g} GiB, as {device.name} has",
-            f"{size_bytes} bytes",
+            f"at most {MEMORY_OF_ANY_VARIANT * max(device.memory.sizes_gb):g} GiB of memory,"
+            f" {MEMORY_OF_ANY_VARIANT} times the largest size in the profile of {device.name}",
+            f"{size_bytes / GIB:.1f} GiB",
             fix=fix,
         )
     entries = system.get("compatible")
@@ -325,9 +334,9 @@ def _board(context: BundleContext) -> Violations:
         and not (isinstance(read, str) and str(mode).startswith(read))
     ):
         expected = (
-            "no power mode, because power_settings has none"
+            "no power_mode, because power_settings has no mode"
             if read is None
-            else f"the power mode in power_settings, {read!r}"
+            else f"a power_mode that begins with {read!r}, the mode in power_settings"
         )
         yield Violation(context.nodes[0].system_file, expected[:200], f"{mode!r}")
     yield from _rails(context, device)
@@ -355,13 +364,17 @@ def _clocks(context: BundleContext) -> Violations:
         None if device is None or device.cpu is None else device.cpu.max_frequency_mhz * 1e6
     )
     limit_hz = FASTEST_CORE_HZ if nominal_hz is None else nominal_hz * CLOCK_TOLERANCE
-    whose = "any processor" if nominal_hz is None or device is None else device.title
+    whose = (
+        "more than any processor has"
+        if nominal_hz is None or device is None
+        else f"{CLOCK_TOLERANCE - 1:.0%} above the highest clock in the profile of {device.title}"
+    )
     for node in context.nodes:
         for channel in (channel for channel in core_clocks(node.channels) if len(channel.known)):
             if channel.maximum > limit_hz:
                 yield Violation(
                     node.file,
-                    f"at most {limit_hz / 1e6:.0f} MHz, the highest clock of {whose}",
+                    f"a core's clock of at most {limit_hz / 1e6:.0f} MHz ({whose})",
                     f"{channel.maximum / 1e6:.0f} MHz in {channel.name}",
                     fix="run at the vendor's clock rates",
                 )
@@ -369,8 +382,7 @@ def _clocks(context: BundleContext) -> Violations:
         if cycles_hz is not None and cycles_hz > limit_hz:
             yield Violation(
                 node.file,
-                f"at most {limit_hz / 1e6:.0f} million cycles a second per core, the highest clock"
-                f" of {whose}",
+                f"at most {limit_hz / 1e6:.0f} million cycles a second per core ({whose})",
                 f"{cycles_hz / 1e6:.0f} million cycles a second per core, on average over"
                 f" {node.system.get('cpu_cores')} cores",
             )
@@ -409,8 +421,9 @@ def _governed(node: NodeContext, nominal_hz: float | None) -> Violations:
     if fastest is not None and fastest.mean > FAST_SHARE * nominal_hz:
         yield Violation(
             node.file,
-            f"at most {FAST_SHARE:.0%} of the highest clock on average, because the governor in"
-            f" {node.system_file} is {SLOWEST_GOVERNOR!r}",
+            f"at most {FAST_SHARE * nominal_hz / 1e6:.0f} MHz on average ({FAST_SHARE:.0%} of the"
+            f" highest clock in the profile), because the governor in {node.system_file} is"
+            f" {SLOWEST_GOVERNOR!r}",
             f"{fastest.mean / 1e6:.0f} MHz on average in {fastest.name}",
         )
 
@@ -446,7 +459,8 @@ def _fit_machine(context: BundleContext) -> Violations:
         if isinstance(size_bytes, int) and size_bytes > 0 and used_bytes > size_bytes * ROUNDING:
             yield Violation(
                 node.file,
-                f"at most {size_bytes} bytes of memory, as in {node.system_file}",
+                f"at most {size_bytes} bytes of memory in use, the size in {node.system_file}"
+                f" ({ROUNDING - 1:.1%} more is tolerated)",
                 f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}) according to the"
                 " memory meter",
             )
@@ -488,25 +502,26 @@ def _check_memory_sum(context: BundleContext) -> Violations:
         if not abs(nearest - size_bytes) <= MAX_SUM_DIFFERENCE * size_bytes:
             yield Violation(
                 node.file,
-                f"used and available memory that add up to memory_size_bytes in {node.system_file},"
-                f" {size_bytes} bytes",
-                f"{nearest:.0f} bytes",
+                "a reading in which used and available memory add up to memory_size_bytes in"
+                f" {node.system_file}, {size_bytes} bytes (within {MAX_SUM_DIFFERENCE:.0%})",
+                f"{nearest:.0f} bytes in the reading that comes nearest",
             )
 
 
 RULES = (
     Rule(
         "system-described",
-        "Every field of system.json has its type. Each field that is null has a note with the"
-        " reason, and no other field has one. Instruction set, kernel, operating system,"
-        " processor, memory and Python are consistent with one Linux machine. No interface with a"
-        " wireless name is described as a wired link with a known speed. The libraries include"
-        " NumPy and the framework's package, whose version is the framework_version in"
-        " system.json.",
-        "A value without a source describes nothing, and values typed by hand may describe several"
-        " machines. Linux gives a wireless interface a name that begins with wl. The harness lists"
-        " the packages of the environment in which the training ran. NumPy is always one of them,"
-        " because the suite's readers need it.",
+        "Every field of system.json has the expected type. Each field that is null has a note with"
+        " the reason, and no other field has a note, except cpu_cores. Instruction set, kernel,"
+        " operating system, processor, memory and Python are consistent with one Linux machine. No"
+        " interface with a wireless name is described as a wired link with a known speed. The"
+        " libraries include NumPy and the framework's package, whose version is the"
+        " framework_version in system.json.",
+        "If a value is missing without a reason, nobody can tell whether it was unknown or"
+        " removed. Values that were typed by hand may describe several machines. Linux gives a"
+        " wireless interface a name that begins with wl. The harness lists the packages of the"
+        " environment in which the training ran. NumPy is always one of them, because the suite"
+        " uses it to load the data.",
         "hand in system.json as `suite run` wrote it",
         (
             OfBundle("system-described", _described),
@@ -522,8 +537,9 @@ RULES = (
         " name of the described board, or another name by which the suite recognises the device.",
         "A result holds only for the machine that produced it. The harness recognises a device by"
         " its name, and a board's device tree names its sensors, so the names of device and sensors"
-        " must fit the profile. A variant that the profile does not list does not break this rule:"
-        " `machine-variant` reports it.",
+        " must fit the profile. A variant that the profile does not list does not break this rule"
+        f" if it has at most {CORES_OF_ANY_VARIANT} times the profile's number of cores and"
+        f" {MEMORY_OF_ANY_VARIANT} times its largest memory: `machine-variant` reports it.",
         "run on a machine of the profile, or with --device generic; leave system.json and"
         " device_evidence as `suite run` wrote them",
         (
@@ -534,20 +550,24 @@ RULES = (
     ),
     Rule(
         "clocks-possible",
-        "No core's clock, as read or as computed from counted cycles, exceeds the highest clock in"
-        " the profile. With the governor powersave, an Arm core's mean clock is at most 90 % of"
-        " that. If the processor's governor is known, the cores' clocks were read.",
-        "An overclocked board, or one with more cores, is not the board that is sold. The kernel"
-        " keeps a core's governor and its clock in one folder (cpufreq), so a program that can"
-        " read the governor can read the clock.",
+        "No core's clock, as read or as computed from counted cycles, is more than 8 % above the"
+        " highest clock in the profile (7 GHz if the profile has none). With the governor"
+        " powersave, an Arm core's mean clock is at most 90 % of the highest clock in the profile."
+        " If system.json names the processor's governor, the cpu meter read the cores' clocks,"
+        " too.",
+        "An overclocked board is not the board that is sold. A nominal clock is rounded, so a core"
+        " may run slightly faster. On Arm, the governor powersave keeps the lowest clock. The"
+        " kernel keeps a core's governor and its clock in one folder (cpufreq), so a program that"
+        " can read the governor can read the clock.",
         "run at the vendor's clock rates, and hand in system.json and the readings as recorded",
         (OfBundle("clocks-possible", _clocks), OfBundle("governor-read", _scaled)),
     ),
     Rule(
         "readings-fit-machine",
-        "The readings fit the memory and the cores of the described machine: all of its cores and"
-        " no others were read, and no more memory is in use than the machine has. In at least one"
-        " reading, used and available memory add up to the machine's memory, within 1 %.",
+        "The readings fit the memory and the cores in system.json: all of these cores and no others"
+        " were read, and no more memory is in use than the machine has (0.5 % is tolerated). In at"
+        " least one reading, used and available memory add up to the machine's memory, within"
+        " 1 %.",
         "A result holds only for the machine that produced it. The description and the memory meter"
         " take the memory's size from the same line of /proc/meminfo (MemTotal), so they agree.",
         READINGS_AS_READ,

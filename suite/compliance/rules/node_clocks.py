@@ -31,7 +31,7 @@ def _offsets(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 "log.txt",
-                f"an offset and its uncertainty in ns for each of {ranks} ranks",
+                f"a clock offset and its uncertainty, in ns, for each of {ranks} ranks",
                 f"{offsets!r}",
                 event.line,
             )
@@ -40,29 +40,33 @@ def _offsets(context: BundleContext) -> Violations:
         if offsets[worst][1] > MAX_UNCERTAINTY_NS:
             yield Violation(
                 "log.txt",
-                f"clock offsets uncertain by {MAX_UNCERTAINTY_NS * SECONDS_PER_NS:g} s at most",
-                f"{offsets[worst][1] * SECONDS_PER_NS:g} s on rank {worst}",
+                "clock offsets with an uncertainty of at most"
+                f" {MAX_UNCERTAINTY_NS * SECONDS_PER_NS:g} s",
+                f"an uncertainty of {offsets[worst][1] * SECONDS_PER_NS:g} s on rank {worst}",
                 event.line,
                 fix="use a network with shorter round trips, then run again",
             )
         for one, far in _apart_on_one_machine(context, offsets):
             yield Violation(
                 "log.txt",
-                "one monotonic clock for all ranks of one machine",
-                f"rank {far}'s clock is {(offsets[far][0] - offsets[one][0]) * SECONDS_PER_NS:.6g}"
-                f" s ahead of rank {one}'s",
+                "the same clock offset for all ranks of one machine, within its uncertainty",
+                f"rank {far}'s offset minus rank {one}'s:"
+                f" {(offsets[far][0] - offsets[one][0]) * SECONDS_PER_NS:.6g} s",
                 event.line,
             )
         if first is not None and event.mono_ns is not None and first.mono_ns is not None:
             allowed_ns = MAX_DRIFT * abs(event.mono_ns - first.mono_ns) + ROUNDING_NS
             for rank, (before, after) in enumerate(zip(first.value, offsets, strict=True)):
                 drift_ns = abs(after[0] - before[0])
-                if drift_ns > allowed_ns + before[1] + after[1]:
+                most_ns = allowed_ns + before[1] + after[1]
+                if drift_ns > most_ns:
                     yield Violation(
                         "log.txt",
-                        f"rank {rank}'s clock to drift by {allowed_ns * SECONDS_PER_NS:.3g} s at"
-                        f" most ({MAX_DRIFT:.1%} of the time between two measurements)",
-                        f"{drift_ns * SECONDS_PER_NS:.3g} s",
+                        f"rank {rank}'s clock offset to change by at most"
+                        f" {most_ns * SECONDS_PER_NS:.3g} s between its two measurements:"
+                        f" {MAX_DRIFT:.1%} of the time between them, plus {ROUNDING_NS / 1e6:g} ms,"
+                        " plus both uncertainties",
+                        f"a change of {drift_ns * SECONDS_PER_NS:.3g} s",
                         event.line,
                     )
         first = event if first is None else first
@@ -111,9 +115,10 @@ def _overlapping(context: BundleContext) -> Violations:
         yield Violation(
             "log.txt",
             f"rank {late} to begin step {first.step[updates][place]} before rank {early} ends it"
-            f" (clock error: at most {MAX_UNCERTAINTY_NS * SECONDS_PER_NS:g} s), because rank"
-            f" {early} needs rank {late}'s gradients",
-            f"{gaps_ns[place] * SECONDS_PER_NS:.3g} s after that end, by the clock offsets",
+            f" ({MAX_UNCERTAINTY_NS * SECONDS_PER_NS:g} s of clock error is allowed),"
+            f" because rank {early} needs rank {late}'s gradients",
+            f"according to the clock offsets, rank {late} began it"
+            f" {gaps_ns[place] * SECONDS_PER_NS:.3g} s after rank {early} had ended it",
         )
 
 
@@ -130,10 +135,13 @@ def is_offset(value: Any) -> bool:
 RULES = (
     Rule(
         "clock-offsets",
-        "The offsets between the ranks' clocks are known to within a second, and the times of the"
-        " ranks' steps agree with them. An offset changes by at most a thousandth of the time that"
-        " passes. Between ranks of one machine, the offset is zero.",
-        "The offsets place the readings of the other nodes in time. A rank can end an update"
+        "The offset between each rank's clock and rank 0's is known, with an uncertainty of at"
+        " most a second. During the run, an offset changes by at most a thousandth of the time"
+        " that passes. Between ranks of one machine, the offset is zero. (A millisecond more and"
+        " the offsets' uncertainties are tolerated.) By these offsets, no rank ends an update more"
+        " than a second before another rank begins it.",
+        "The offsets place the readings of the other nodes in time. Ranks of one machine have the"
+        " same clock, and clocks of different machines drift apart slowly. A rank can end an update"
         " only after all ranks whose gradients it needs have begun that update.",
         TRAINING_LOOP,
         (OfBundle("clock-offsets", _offsets),),

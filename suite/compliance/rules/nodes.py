@@ -50,7 +50,7 @@ def _complete(context: BundleContext) -> Violations:
                 NODES,
                 f"the node name that nodes_of_ranks in the log has for {ranks_text(node.ranks)}:"
                 f" {wanted}",
-                f"{value_text(node.node)}, the name of host {node.host[:100]!r}",
+                f"{value_text(node.node)}, the node name of host {node.host[:100]!r}",
             )
 
 
@@ -84,8 +84,8 @@ def _placed(context: BundleContext) -> Violations:
     if len(named) > parallel.nodes:
         yield Violation(
             "log.txt",
-            f"ranks on {parallel.nodes} node{'s' * (parallel.nodes > 1)}",
-            f"on {', '.join(sorted(named))}",
+            f"ranks on at most {counted(parallel.nodes, 'node')}",
+            f"ranks on {counted(len(named), 'node')}: {', '.join(sorted(named))}",
         )
     yield from _of_one_boot(context)
 
@@ -151,7 +151,7 @@ def _machines(context: BundleContext) -> Violations:
         if apart_ns < MIN_BOOTS_APART_NS:
             yield Violation(
                 "log.txt",
-                "machines that did not start within the same millisecond",
+                "nodes that did not boot within the same millisecond",
                 f"the clocks of {one.host[:100]} and {two.host[:100]}, which count from the boot,"
                 f" are {apart_ns} ns apart",
             )
@@ -164,8 +164,8 @@ RULES = (
         "A run on several nodes records which ranks ran on each node, and the log agrees. The ranks"
         " stay on their nodes for the whole run, each node is one machine, and there are no more"
         " nodes than requested.",
-        "Energy and bytes are sums over the machines that worked: a missing node makes them"
-        " smaller.",
+        "A run's energy and transferred bytes are sums over its nodes. If a node were left out, the"
+        " sums would be too small.",
         "hand in nodes.json and the logs as `suite run` wrote them",
         (OfBundle("nodes-complete", _complete), OfBundle("nodes-placed", _placed)),
     ),
@@ -180,11 +180,12 @@ RULES = (
     ),
     Rule(
         "nodes-machines",
-        "Each node is a separate machine: it has its own addresses, and ranks on different nodes "
-        "run on different kernels, which did not start in the same millisecond.",
-        "One machine under two names is one node. Containers on one machine share its "
-        "processors, its memory and its power: they are for tests, and sums over them mean "
-        "nothing.",
+        "Each node is a separate machine: no two nodes have the same address or the same boot id,"
+        " and no two nodes booted in the same millisecond.",
+        "One machine under two names is one node. Containers on one machine share its processors,"
+        " its memory and its power, so sums over them would count the machine several times."
+        " Containers as nodes are for tests only. Two machines hardly ever boot in the same"
+        " millisecond.",
         "name only separate machines in the hostfile; --ranks-per-node starts several ranks on "
         "one machine",
         (

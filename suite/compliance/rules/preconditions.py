@@ -25,9 +25,9 @@ def _check_round_known(context: BundleContext) -> Violations:
     elif run.suite_version not in context.round.suite_versions:
         yield Violation(
             RUN,
-            f"suite {' or '.join(context.round.suite_versions)}, which round {context.round.name}"
-            " admits",
-            f"suite {run.suite_version!r}",
+            f"a suite version that round {context.round.name} admits:"
+            f" {' or '.join(context.round.suite_versions)}",
+            f"version {run.suite_version!r}",
             fix="run again with a version of the suite that the round admits",
         )
 
@@ -41,7 +41,7 @@ def _open(context: BundleContext) -> Violations:
             MANIFEST,
             f"a bundle that round {context.round.name} lists: the round closed on"
             f" {context.round.closed} and lists {counted(len(context.round.results), 'result')}",
-            f"a bundle whose manifest has the SHA-256 {digest}",
+            f"a bundle that is not listed: its manifest has the SHA-256 {digest}",
         )
 
 
@@ -73,9 +73,10 @@ RULES = (
     ),
     Rule(
         "round-open",
-        "A closed round accepts only the bundles that it lists.",
-        "Rules that are made after a round apply from the next round on, so nobody may hand in a"
-        " result later under an earlier round's weaker rules.",
+        "After a round has closed, it accepts only the bundles that its file in rules/rounds"
+        " lists.",
+        "New rules apply only from the next round on. If a closed round still accepted results,"
+        " anybody could avoid the new rules by handing in a result to the earlier round.",
         "restore the bundle if it was edited; for a new result, run again: `suite run` makes"
         f" runs of round {current_round().name}",
         (OfBundle("round-open", _open),),

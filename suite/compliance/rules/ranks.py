@@ -80,11 +80,10 @@ def _agree(context: BundleContext) -> Violations:
                     else (_difference(event.value, expected), event.line)
                 )
                 when = (
-                    "before this log's last line" if epoch is AT_THE_END else f"after epoch {epoch}"
+                    "before each log's last line" if epoch is AT_THE_END else f"after epoch {epoch}"
                 )
-                yield Violation(
-                    log_name(rank), f"the chain values of all ranks' logs {when}", observed, line
-                )
+                expected_text = f"chain_heads with the chain values of all ranks' logs {when}"
+                yield Violation(log_name(rank), expected_text, observed, line)
 
 
 def _is_told(logged: object, expected: list[object], rank: int) -> bool:
@@ -192,11 +191,13 @@ def _admitted(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "ranks-agree",
-        "Every rank's log is complete and has events of that rank only. After every epoch and"
-        " before its last line, the log contains the chain values of all ranks' logs, or their"
-        " digest. Epochs, steps, evaluations, accuracies and status equal those in rank 0's log.",
-        "An edited log contradicts the chain values that the other nodes' logs contain. Every rank"
-        " receives the sum of all ranks' correct predictions, so all log the same accuracies.",
+        "Every rank's log is complete and has events of that rank only. After every epoch and in"
+        " its last line, each log contains the chain values that all ranks' logs have reached, or"
+        " the digest of these values (event `chain_heads`). Epochs, steps, evaluations, accuracies"
+        " and status equal those in rank 0's log.",
+        "A line's chain value is a SHA-256 over the log up to this line. If somebody edits one"
+        " rank's log, it contradicts the chain values in the other ranks' logs. Every rank receives"
+        " the sum of all ranks' correct predictions, so all log the same accuracies.",
         COPY_AGAIN,
         (OfBundle("ranks-agree", _agree), OfBundle("ranks-results", _results)),
     ),

@@ -111,7 +111,7 @@ def _span(context: BundleContext) -> Violations:
     say it."""
     kind = context.request.parallel.normalisation
     for rank, log in context.logs() if context.request.parallel.ranks > 1 else ():
-        why = f", the number of samples over which a rank normalises ({kind})"
+        why = f", the number of samples over which rank {rank} normalises ({kind})"
         row = ExpectedField("model_bn_span", normalisation_span(context.request, rank), why)
         yield from logged_otherwise(log_name(rank), log, (row,), may_lack=kind == LOCAL)
 
@@ -156,9 +156,9 @@ RULES = (
         " hyperparameters, and the same framework version and number of parameters as rank 0's log."
         " Every rank's learning rates follow the requested schedule, and every rank normalises over"
         " the requested number of samples.",
-        "The run that was made must be the run that was requested, on every rank: another "
-        "schedule trains at other rates, and batch normalisation over more samples converges "
-        "differently.",
+        "The run that was made must be the run that was requested, on every rank. If a rank trained"
+        " with another schedule, its learning rates would show it. Batch normalisation over another"
+        " number of samples converges differently.",
         TRAINING_LOOP,
         (
             OfBundle("log-agrees-with-request", _rank_0_request),
@@ -169,11 +169,11 @@ RULES = (
     ),
     Rule(
         "processor-agrees",
-        "The log has the requested number of threads and the requested accelerator; the device"
-        " has that accelerator, and the framework is a build that can use it.",
+        "The log has the requested number of threads and the requested accelerator. If a GPU is"
+        " requested, the device's profile has one, and the framework is a build that can use it.",
         "Runs with different numbers of threads are different results, and so are runs on the"
         " processor and runs on the GPU. A package whose version ends with +cpu was built without"
-        " CUDA.",
+        " CUDA, so it cannot have trained on a GPU.",
         "give --threads and --accelerator values that the machine has and the framework can use,"
         " run again, and hand in the files as the run wrote them",
         (

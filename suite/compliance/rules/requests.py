@@ -117,14 +117,15 @@ def _synchronisable(context: RequestContext) -> Violations:
     for expected, is_so, observed in (
         (f"{local} with one rank", parallel.ranks > 1, "1 rank"),
         (
-            f"{local}: no layer normalises",
+            f"{local}, because {workload.model} has no batch normalisation",
             workload.normalisation_statistics,
             workload.model,
         ),
         (
-            "parallel.collective = mpi, which weights each rank by its number of samples",
+            "parallel.collective = mpi, the all-reduce that weights each rank's statistics by its"
+            " number of samples",
             parallel.collective == "mpi",
-            parallel.collective,
+            f"parallel.collective = {parallel.collective}",
         ),
     ):
         if not is_so:
@@ -148,7 +149,7 @@ def _share(context: RequestContext) -> Violations:
             f"at least {MIN_SAMPLES_PER_RANK} samples of every mini-batch on each of"
             f" {parallel.ranks} ranks, because {context.workload.name} normalises over each rank's"
             " own samples",
-            f"{share} samples ({request.global_batch_size} in all)",
+            f"{share} samples per rank ({request.global_batch_size} per mini-batch)",
             fix=f"use a --batch-size of at least {MIN_SAMPLES_PER_RANK * parallel.ranks}, fewer"
             f" ranks, or --normalisation synchronised{OPEN_INSTEAD}",
         )
@@ -229,7 +230,7 @@ RULES = (
         "An exact sum is the same mathematics in every library. Rounding gradients before they are"
         " sent halves the sending time and changes convergence; accumulating gradients amounts to a"
         " larger batch with fewer exchanges. Unequal shares depend on a short measurement of the"
-        " ranks' speeds, which every run makes again.",
+        " ranks' speeds, so they would differ from run to run.",
         f"leave --collective, --wire, --shares and --accumulate out{OPEN_INSTEAD}",
         (
             OfRequest("closed-collective", _collective, CLOSED),
@@ -248,12 +249,14 @@ RULES = (
     ),
     Rule(
         "closed-normalisation",
-        "In a closed run whose ranks normalise batches separately, each rank has at least"
-        f" {MIN_SAMPLES_PER_RANK} samples of every mini-batch. Synchronised batch normalisation"
-        " needs several ranks, a model with batch normalisation, and the suite's all-reduce.",
-        "With statistics over fewer samples the model converges worse, and the reference points do"
-        " not apply to it. The suite's all-reduce weights each rank's statistics by its number of"
-        " samples; a framework's own may weight them otherwise.",
+        "If several ranks of a closed run each apply batch normalisation to their own samples, each"
+        f" rank has at least {MIN_SAMPLES_PER_RANK} samples of every full mini-batch. Synchronised"
+        " batch normalisation needs several ranks, a model with batch normalisation, and the"
+        " suite's all-reduce.",
+        "With statistics over fewer samples, the model converges worse, and the epochs of the"
+        " workload's reference points do not apply to it. The suite's all-reduce weights each"
+        " rank's statistics by its number of samples; a framework's own all-reduce may weight them"
+        " differently.",
         f"leave --normalisation out, or use larger mini-batches or fewer ranks{OPEN_INSTEAD}",
         (
             OfRequest("normalisation-synchronisable", _synchronisable, CLOSED),

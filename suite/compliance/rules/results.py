@@ -64,7 +64,7 @@ def _missed(context: BundleContext) -> Violations:
         yield Violation(
             "log.txt",
             f"an accuracy of at least {target}: only then does the run have a time to target",
-            f"{max(values):.4f}",
+            f"{max(values):.4f} at best",
             fix="keep the run: it is valid, and counts as a run that missed the target; an entry"
             f" with at least {limits.min_planned_runs} planned runs is ranked if at least"
             f" {limits.min_share_reached:.0%} of them reach the target",
@@ -87,16 +87,21 @@ def _ends_as_requested(context: BundleContext) -> Violations:
     if reached and reached[0].epoch != last:
         yield Violation(
             "log.txt",
-            f"the run to end with epoch {reached[0].epoch}, which reached the target",
-            f"epochs up to {last}",
+            f"epoch {reached[0].epoch} as the last epoch, because it reached the target",
+            f"epoch {last}",
             reached[0].line,
         )
     before = context.epochs_before * -(-request.data.train_samples // request.global_batch_size)
     limited = request.steps is not None and before + len(context.steps.first_rank) == request.steps
     if not reached and not limited and last < request.epochs:
+        ends = [
+            *(["the target"] if target is not None else []),
+            *([f"step {request.steps}"] if request.steps is not None else []),
+            f"epoch {request.epochs}",
+        ]
         yield Violation(
             "log.txt",
-            f"training until the target or epoch {request.epochs}",
+            f"training until {' or '.join(ends)}",
             f"the run ended after epoch {last}",
             None if stop is None else stop.line,
         )
@@ -111,10 +116,12 @@ def _status(context: BundleContext) -> Violations:
         target is not None and event.value >= target for event in context.log.evaluations()
     )
     expected = "success" if target is None or reached else "aborted"
+    why = f"{'an' if reached else 'no'} evaluation reached the target"
+    why = "the run has no target" if target is None else why
     if stop.metadata.get("status") != expected:
         yield Violation(
             "log.txt",
-            f"status {expected!r}, which follows from the evaluations",
+            f"status {expected!r}, because {why}",
             repr(stop.metadata.get("status")),
             stop.line,
         )
@@ -136,8 +143,9 @@ def _filled(context: BundleContext) -> Violations:
             STEPS,
             "fetch, copy, compute and communication together to take at least"
             f" {MIN_FILLED_SHARE:.0%} of every epoch",
-            f"less in the epochs {numbers_text(shares)} of {len(stops)}, least in epoch {worst}:"
-            f" {seconds_text(parts_s)} of {seconds_text(whole_s)} ({share:.0%})",
+            f"less in {len(shares)} of {counted(len(stops), 'epoch')} ({numbers_text(shares)}),"
+            f" least in epoch {worst}: {seconds_text(parts_s)} of {seconds_text(whole_s)}"
+            f" ({share:.0%})",
         )
 
 
@@ -153,8 +161,9 @@ RULES = (
     ),
     Rule(
         "target-accuracy",
-        "A closed run reaches the workload's target accuracy; a run that trained all its epochs"
-        " without reaching the target is valid, and counts as a run that missed it.",
+        "A closed run reaches the workload's target accuracy. A run that trained all its epochs"
+        " without reaching the target gets a warning: it is valid, and counts as a run that missed"
+        " the target. (In round v0.1, it was not valid.)",
         "The closed division compares time to target. Leaving out runs that miss the target would"
         " make a lucky recipe look reliable.",
         "keep the run: it is valid, and counts as a run that missed the target; or tune within the"
@@ -166,10 +175,12 @@ RULES = (
     ),
     Rule(
         "ends-as-asked",
-        "A run ends with the evaluation that reaches the target, else with its last epoch or"
-        " its step limit. Its status is success if an evaluation reached the target, else aborted.",
-        "A run stops at the target, its last epoch or its step limit. If it went on, or stopped"
-        " earlier, an accuracy may have been edited.",
+        "A run ends with the evaluation that reaches the target. If none reaches it, the run ends"
+        " with its last epoch or at its step limit. Its status is success if an evaluation reached"
+        " the target or the run has no target, otherwise aborted.",
+        "The suite's training loop stops in exactly these cases. If a log goes on after an accuracy"
+        " that reached the target, or ends early without such an accuracy, somebody may have edited"
+        " an accuracy.",
         TRAINING_LOOP,
         (
             OfBundle("ends-as-asked", _ends_as_requested),
@@ -178,9 +189,10 @@ RULES = (
     ),
     Rule(
         "epoch-filled",
-        "Fetch, copy, compute and communication together take at least nine tenths of an epoch.",
-        "If more than a tenth remains, it is unexplained overhead, or somebody lowered the times of"
-        " these parts.",
+        "On rank 0, fetch, copy, compute and communication together take at least nine tenths of"
+        " the time from the start of each epoch's first step to its epoch_stop.",
+        "If more than a tenth of an epoch remains, it is unexplained overhead, or somebody lowered"
+        " the times of these parts.",
         "find out what took the remaining time (other programs, swapping, logging)",
         (OfBundle("epoch-filled", _filled, needs_split=True),),
     ),

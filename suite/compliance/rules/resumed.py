@@ -7,6 +7,7 @@ from suite.bundle.log import LogEvent
 from suite.bundle.resumption import MS_PER_S, Resumption, read_resumption
 from suite.catalog.uncounted_limits import load_uncounted_limits
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
+from suite.files.counted import counted
 
 ORDER = 28  # before the log's course, which begins later in a resumed run
 
@@ -36,19 +37,19 @@ def _agrees(context: BundleContext) -> Violations:
     command = [str(word).partition("=")[0] for word in context.run.command]
     for expected, is_so, observed in (
         (
-            f"1 to {context.request.epochs} earlier epochs",
+            f"1 to {context.request.epochs} epochs trained before this run",
             1 <= resumed.epoch <= context.request.epochs,
-            f"{resumed.epoch}",
+            counted(resumed.epoch, "epoch"),
         ),
         (
-            "at least one node, and no more nodes than ranks",
+            "an earlier run on at least one node, and on no more nodes than it has ranks",
             1 <= resumed.nodes <= resumed.ranks,
-            f"{resumed.ranks} ranks on {resumed.nodes} nodes",
+            f"{counted(resumed.ranks, 'rank')} on {counted(resumed.nodes, 'node')}",
         ),
         (
-            "an earlier run whose id is not this run's",
+            "a run id of the earlier run that differs from this run's",
             resumed.run_id != context.run.run_id,
-            resumed.run_id[:100],
+            f"{resumed.run_id[:100]} for both",
         ),
         ("the reason why the earlier run ended", bool(resumed.reason.strip()), "no reason"),
         (
@@ -92,14 +93,10 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
     before_s = resumed.before_s(start) if start is not None else None
     if before_s is None or start is None:
         return
-    observed = _disorder(resumed, start, before_s)
-    if observed is not None:
-        yield Violation(
-            RUN,
-            "an earlier run that began and ended before this run's run_start, and no more"
-            " uncounted time than passed since the first run's (key `resumed`)",
-            observed,
-        )
+    for is_wrong, expected, observed in _order(resumed, start, before_s):
+        if is_wrong:
+            yield Violation(RUN, f"{expected} (key `resumed`)", observed)
+            break
     max_s = _max_uncounted_s(resumed, before_s + resumed.uncounted_s)
     if resumed.uncounted_s > max_s:
         yield Violation(
@@ -110,20 +107,30 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
         )
 
 
-def _disorder(resumed: Resumption, start: LogEvent, before_s: float) -> str | None:
-    """What is not in the order of time; None if all is."""
+def _order(
+    resumed: Resumption, start: LogEvent, before_s: float
+) -> tuple[tuple[bool, str, str], ...]:
+    """What must be in the order of time: whether it is not, what is expected and observed."""
     trained_s = (resumed.ended_time_ms - resumed.began_time_ms) / MS_PER_S
     late_s = (resumed.ended_time_ms - start.time_ms) / MS_PER_S
-    if trained_s < 0:
-        return f"the earlier run's last event {-trained_s:.3f} s before the first run's run_start"
-    if late_s > 0:
-        return f"the earlier run's last event {late_s:.3f} s after this run's run_start"
-    if before_s < 0:
-        return (
-            f"{before_s + resumed.uncounted_s:.3f} s from the first run's run_start to this run's,"
-            f" less than the {resumed.uncounted_s:.3f} s of uncounted time"
-        )
-    return None
+    return (
+        (
+            trained_s < 0,
+            "the earlier run's last event not before the first run's run_start",
+            f"{-trained_s:.3f} s before it",
+        ),
+        (
+            late_s > 0,
+            "the earlier run's last event not after this run's run_start",
+            f"{late_s:.3f} s after it",
+        ),
+        (
+            before_s < 0,
+            f"at most {before_s + resumed.uncounted_s:.3f} s of uncounted time: the time from the"
+            " first run's run_start to this run's run_start",
+            f"{resumed.uncounted_s:.3f} s",
+        ),
+    )
 
 
 def _max_uncounted_s(resumed: Resumption, since_s: float) -> float:
@@ -145,20 +152,21 @@ RULES = (
         "closed-resumed",
         "A closed run does not continue another run: it trains from its initial weights to its "
         "end.",
-        "The bundle of a resumed run lacks the energy and the disturbances of the first epochs and"
-        " of the time between the runs.",
+        "The bundle of a resumed run has no readings of the first epochs and of the time between"
+        " the runs: their energy and disturbances are unknown.",
         "train from the initial weights to the end, or run in the open division",
         (OfBundle("closed-resumed", _check_not_resumed, CLOSED),),
     ),
     Rule(
         "resumed-agrees",
-        "A resumed run has a record of the earlier run: the numbers of ranks and nodes, when that"
-        " run began, and when and why it ended. The record also has the digests of the restored"
-        " state, and every rank logged these digests. The time to the target counts from the"
-        " first run's run_start and includes the lost time. The limits of uncounted time apply to"
-        " the earlier runs, too.",
-        "The log of a resumed run shows only the last part of the training. The earlier part also"
-        " took time, and may have run on other machines.",
+        "A resumed run has a record of the run that it continues: that run's numbers of ranks and"
+        " nodes, when the training began, and when and why that run ended. The record also has the"
+        " digests of the restored state, and every rank logged these digests. The time to the"
+        " target counts from the run_start of the first run, and includes the time between the"
+        " runs. The limits of uncounted time apply to the earlier runs, too.",
+        "The log of a resumed run shows only the last part of the training. Without the record, the"
+        " time of the earlier part would be missing, and nobody would see on how many nodes it"
+        " ran.",
         "hand in run.json and the logs as `suite run --resume` wrote them",
         (OfBundle("resumed-agrees", _agrees),),
     ),

@@ -5,11 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from reference_impls.contract import (
-    EQUAL,
-    EXACT,
-    LOCAL,
-)
+from reference_impls.contract import EQUAL, EXACT, LOCAL
 from reference_impls.updates import steps_per_epoch
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import RUN, SYSTEM
@@ -142,10 +138,11 @@ def _meters(context: BundleContext, choice: str | None) -> Violations:
         stated = {name for name, reason in reasons.items() if reason == LEFT_OUT}
         if chosen != stated and node.meters:
             expected = (
-                "meters recorded as left out, as the command says (--meters"
-                f" {choice or 'not given'}): {joined_names(sorted(chosen)) or 'none'}"
+                f"meters that the command leaves out (--meters {choice or 'not given'}):"
+                f" {joined_names(sorted(chosen)) or 'none'}"
             )
-            yield Violation(node.meters_file, expected, joined_names(sorted(stated)) or "none")
+            observed = f"meters recorded as left out: {joined_names(sorted(stated)) or 'none'}"
+            yield Violation(node.meters_file, expected, observed)
 
 
 def _options(command: Sequence[Any]) -> dict[str, str] | None:
@@ -227,10 +224,10 @@ def _record(context: BundleContext) -> Violations:
     ):
         yield Violation(
             RUN,
-            f"a start in the {max_s / 60:.0f} minutes before the log's first event (clocks may"
-            f" differ by {MAX_CLOCK_DIFFERENCE_S:g} s)",
+            f"a started_time_ms in the {max_s / 60:.0f} minutes before the time_ms of the log's"
+            f" first event (within {MAX_CLOCK_DIFFERENCE_S:g} s, because clocks may differ)",
             f"started_time_ms {started_ms!r}"[:100]
-            + f", first event at {first.time_ms!r} ms"[:100],
+            + f"; the first event's time_ms {first.time_ms!r}"[:100],
         )
 
 
@@ -324,7 +321,8 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Violations:
     for is_wrong, expected, observed in (
         (
             (planned is not None) is not ("--memory-budget" in options),
-            "a schedule of recomputation if the command has --memory-budget, and none otherwise",
+            f"{'no' if planned else 'a'} schedule of recomputation, because the command has"
+            f" {'no ' if planned else ''}--memory-budget",
             f"recomputation = {planned!r}",
         ),
         (
@@ -339,8 +337,10 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Violations:
         ),
         (
             typed != recorded,
-            f"isolation {typed}, as the command says (--isolation)",
-            f"{recorded!r}",
+            "no isolation, because the command has no --isolation"
+            if typed is None
+            else f"isolation {typed}, as the command says (--isolation)",
+            f"isolation {recorded or 'none'}",
         ),
     ):
         if is_wrong:
@@ -368,22 +368,23 @@ def _usual(context: BundleContext) -> Iterator[tuple[str, ExpectedField]]:
 RULES = (
     Rule(
         "command-agrees",
-        "The recorded command starts a run, with options that `suite run` has. Every option has"
-        " the same value as in the request; where --prefetch, --workers, --steps, --precision,"
-        " --normalisation, --wire, --shares, --accumulate or --timing is not given, the request has"
-        " the suite's default. Exactly the meters that the command leaves out are recorded as left"
-        " out.",
-        "The harness makes the request from the command. If one of them is changed afterwards, "
-        "they contradict each other.",
+        "The recorded command starts a run, with options that `suite run` has. The request has the"
+        " value of every option that the command gives. Where --prefetch, --workers, --steps,"
+        " --precision, --normalisation, --wire, --shares, --accumulate or --timing is not given,"
+        " the request has the suite's default. Exactly the meters that the command leaves out are"
+        " recorded as left out.",
+        "The harness makes the request from the command. If somebody changes the command or the"
+        " request afterwards, they contradict each other.",
         KEEP,
         (OfBundle("command-agrees", _command), OfBundle("command-runs", _runs)),
     ),
     Rule(
         "run-record",
-        "run.json is the record of this run: the exit was successful, the start fits the log, and"
-        " the id names the run's workload, framework and time.",
-        "Logs and records of different runs do not belong in one bundle. The harness makes the"
-        " run's id right before the run.",
+        "The run's exit was successful. By run.json, the run starts at most 3 minutes (with several"
+        " ranks, an hour) before the log's first event; clocks may differ by 2 minutes. The run's"
+        " id contains its workload, its framework, and a time in the 30 days before the start.",
+        "If the log came from another run, its times would differ. The harness makes the id when"
+        " the run is requested; a run of a long series may start days later.",
         f"{KEEP}; if the machine's clock was set during the run, wait until NTP has set the clock,"
         " then run again",
         (OfBundle("run-record", _record), OfBundle("run-id", _run_id)),

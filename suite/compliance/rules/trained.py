@@ -35,11 +35,15 @@ def _open(context: BundleContext) -> Violations:
         event = context.log.first(key)
         if event is None or not _is_text(event.value):
             yield differing_event(
-                "log.txt", f"{key}, a printable text of 1 to {MAX_LENGTH} characters", event
+                "log.txt",
+                f"{key}, a printable text of 1 to {MAX_LENGTH} characters, without a space at"
+                " either end",
+                event,
             )
     event = context.log.first("parameters")
     if event is None or type(event.value) is not int or event.value < 1:
-        yield differing_event("log.txt", "parameters, the number of trained parameters", event)
+        expected = "parameters, the number of trained parameters: a whole number above zero"
+        yield differing_event("log.txt", expected, event)
 
 
 def _is_text(value: object) -> bool:
@@ -78,14 +82,14 @@ def _own_loop(context: BundleContext) -> Violations:
         ):
             if key not in keys:
                 yield Violation(
-                    log_name(rank), f"{key}, as the suite's training loop logs it", "no such event"
+                    log_name(rank), f"{key}, which the suite's training loop logs", "no such event"
                 )
         for key in (*EVERY_EPOCH, *(OF_RANKS_EVERY_EPOCH if has_others else ())):
             missing = set(log.finished_epochs()) - {event.epoch for event in log.all(key)}
             if missing:
                 yield Violation(
                     log_name(rank),
-                    f"{key} in every epoch, as the suite's training loop logs it",
+                    f"{key} in every epoch, which the suite's training loop logs",
                     f"none in epochs {numbers_text(missing)}",
                 )
 
@@ -122,8 +126,8 @@ def _as_requested(context: BundleContext) -> Violations:
     needed = precision != FLOAT32 or context.request.accelerator != "cpu"
     band = BANDS[precision]
     expected = (
-        f"{ARITHMETIC} of {precision}: the smaller of {' and '.join(BITS)} is {band.lowest} to"
-        f" {band.highest}, and {OVERFLOWS} is {precision == FP16_MIXED}"
+        f"{ARITHMETIC} that fits {precision}: the smaller of {' and '.join(BITS)} is"
+        f" {band.lowest} to {band.highest}, and {OVERFLOWS} is {precision == FP16_MIXED}"
     )
     for rank, log in context.logs():
         event = log.first(ARITHMETIC)
@@ -151,12 +155,14 @@ RULES = (
     Rule(
         "training-logged",
         "An open run logs what it trained: model, optimizer, precision and number of parameters."
-        " Each of the suite's own implementations logs what the suite's training loop always logs:"
-        f" {', '.join(ONCE)}; in every epoch {', '.join(EVERY_EPOCH)}; at the end"
-        f" {', '.join(BY_FIRST_RANK)}; with several ranks also {', '.join(OF_RANKS)}, and in every"
-        f" epoch {', '.join(OF_RANKS_EVERY_EPOCH)}.",
-        "An open run may train anything, and a reader must see what it trained. Rules compare "
-        "these events with the request and the readings, and cannot do so if an event is missing.",
+        " Each of the suite's own implementations logs what the suite's training loop always logs."
+        f" Every rank logs {', '.join(ONCE)}, and in every epoch {', '.join(EVERY_EPOCH)}. In a run"
+        f" with several ranks, every rank also logs {', '.join(OF_RANKS)}, and in every epoch"
+        f" {', '.join(OF_RANKS_EVERY_EPOCH)}. At the end of the run, rank 0 logs"
+        f" {', '.join(BY_FIRST_RANK)}.",
+        "An open run may train anything, and a reader must see what it trained. Other rules compare"
+        " the logged events with the request and the readings, and cannot do so if an event is"
+        " missing.",
         "let the implementation log, between init_start and init_stop, what it trains"
         " (docs/contract.md)",
         (
@@ -166,11 +172,12 @@ RULES = (
     ),
     Rule(
         "closed-trained",
-        "A closed run's model has the workload's layers and number of parameters, and no dropout;"
-        " if a run logs its model, optimizer or precision, the model and optimizer are the"
-        " workload's, and the precision is the requested one.",
-        "A smaller model would be faster. Model libraries change: torchvision 0.11 accepts the "
-        "argument that switches dropout off, but leaves dropout on.",
+        "A closed run's model has the workload's layers and number of parameters, and no dropout."
+        " If the run logs its model, its optimizer or its precision, the logged name is the"
+        " requested one.",
+        "A smaller model, a simpler optimizer or a lower precision would be faster. A library may"
+        " build another model than the implementation asked for: torchvision 0.11 accepts the"
+        " argument that switches dropout off, but leaves dropout on.",
         "train the workload's model in the framework's environment (`suite env create`), or run in"
         " the open division",
         (
@@ -181,12 +188,14 @@ RULES = (
     ),
     Rule(
         "arithmetic-as-requested",
-        "Products and convolutions are computed with as many bits as the requested precision has;"
-        " every rank measures this on its device before the run. Only a float32 run on a CPU may"
-        " leave the event `arithmetic` out.",
-        "Whether TF32 is on depends on the framework, its version and the environment; computing"
-        " with fewer bits is faster, and frameworks are compared only at the same precision.",
-        "request the precision that the device computes in, or switch reduced precision off"
+        "The device computes products and convolutions with as many bits as the requested precision"
+        " has. Before the run, every rank measures these bits on its device, and logs them as the"
+        " event `arithmetic`. Only a float32 run on a CPU may leave this event out.",
+        "Computing with fewer bits is faster, and frameworks are compared only at the same"
+        " precision. Whether a GPU rounds float32 numbers to TF32 depends on the framework, its"
+        " version and the environment.",
+        "request the precision that the device computes in (--precision), or switch reduced"
+        " precision off"
         " (docs/arithmetic.md)",
         (OfBundle("arithmetic-as-requested", _as_requested),),
     ),

@@ -43,23 +43,29 @@ GOLDEN: tuple[tuple[str, Edit, str], ...] = (
         scale_column("compute_s", 0.5),
         (
             "fetch, copy, compute and communication together to take at least 90% of every epoch | "
-            "less in the epochs 1 to 3 of 3, least in epoch 3: 5.155 s of 9.375 s (55%)"
+            "less in 3 of 3 epochs (1 to 3), least in epoch 3: 5.155 s of 9.375 s (55%)"
         ),
     ),
     (
         "epoch-ends",
         shift_event("epoch_stop", 1, -50_000_000),
-        "epoch_stop of epoch 2 at the end of its last step | 0.050 s before the end of step 3750",
+        (
+            "epoch_stop of epoch 2 at the end of its last step (within 0.01 s) | "
+            "0.050 s before the end of step 3750"
+        ),
     ),
     (
         "epochs-in-order",
         remove_event("eval_accuracy", 1),
-        "one evaluation after each of the epochs 1 to 3 | 2 evaluations, after 1, 3",
+        "one evaluation after each of the epochs 1 to 3 | 2 evaluations, after epochs 1, 3",
     ),
     (
         "epochs-in-order",
         cut_first_epoch,
-        "no evaluation: the request's steps end within epoch 1 | 1 evaluation, after 1",
+        (
+            "no evaluation: the requested number of steps ends within epoch 1 | "
+            "1 evaluation, after epoch 1"
+        ),
     ),
     (
         "losses-possible",

@@ -52,7 +52,7 @@ def epoch(*stops: tuple[float, int]) -> Any:
         ("epoch-ends", (10, 10.5), math.nan, ((10.4, 2),), ["0.100 s before the end of step 2"]),
         ("epoch-ends", (10, 10.5), 0.5, ((11, 3),), ["steps = 3"]),
         ("epoch-filled", (10,), 0.9, ((11, 1),), []),
-        ("epoch-filled", (10,), 0.899, ((11, 1),), ["in the epochs 1 of 1, least in epoch 1"]),
+        ("epoch-filled", (10,), 0.899, ((11, 1),), ["in 1 of 1 epoch (1), least in epoch 1"]),
     ],
 )
 def test_steps_lie_within_the_logged_times_of_their_epoch(
