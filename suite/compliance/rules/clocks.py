@@ -126,8 +126,8 @@ def _rate(context: BundleContext) -> Violations:
             "log.txt",
             "wall clock and monotonic clock that run at the same rate, except when the wall clock"
             " is set",
-            f"in the interval before {event.key}, {wall_s:.2f} s passed by the wall clock and"
-            f" {monotonic_s:.2f} s by the monotonic clock; they differ in {len(differing)} of"
+            f"from the previous event to {event.key}, {wall_s:.2f} s passed by the wall clock and"
+            f" {monotonic_s:.2f} s by the monotonic clock; the clocks differ in {len(differing)} of"
             f" {len(intervals)} intervals of {LONG_S:g} s or more",
             event.line,
         )

@@ -270,9 +270,10 @@ def _profiled(context: BundleContext) -> Violations:
     ):
         yield Violation(
             SYSTEM,
-            f"at most {MEMORY_OF_ANY_VARIANT * max(device.memory.sizes_gb):g} GiB of memory,"
-            f" {MEMORY_OF_ANY_VARIANT} times the largest size in the profile of {device.name}",
-            f"{size_bytes / GIB:.1f} GiB",
+            f"at most {MEMORY_OF_ANY_VARIANT * max(device.memory.sizes_gb) * GIB:.0f} bytes of"
+            f" memory, {MEMORY_OF_ANY_VARIANT} times the largest size in the profile of"
+            f" {device.name}",
+            f"{size_bytes} bytes",
             fix=fix,
         )
     entries = system.get("compatible")

@@ -27,6 +27,7 @@ OF_RANKS, OF_RANKS_EVERY_EPOCH = ("admission",), ("state_digests",)
 """What it logs where several ranks train."""
 MAX_LENGTH = 60
 ARITHMETIC = "arithmetic"
+RANGES = ", ".join(f"{band.lowest} to {band.highest} for {name}" for name, band in BANDS.items())
 BITS, OVERFLOWS = ("product_bits", "convolution_bits"), "overflows"
 
 
@@ -188,9 +189,11 @@ RULES = (
     ),
     Rule(
         "arithmetic-as-requested",
-        "The device computes products and convolutions with as many bits as the requested precision"
-        " has. Before the run, every rank measures these bits on its device, and logs them as the"
-        " event `arithmetic`. Only a float32 run on a CPU may leave this event out.",
+        "The device computes products and convolutions in the requested precision. Before"
+        " run_start, every rank measures on its device how many bits they keep and whether 2^20"
+        " overflows, and logs this as the event `arithmetic`. The smaller number of bits is in the"
+        f" precision's range: {RANGES}. 2^20 overflows only with {FP16_MIXED}. Only a float32 run"
+        " on a CPU may leave this event out.",
         "Computing with fewer bits is faster, and frameworks are compared only at the same"
         " precision. Whether a GPU rounds float32 numbers to TF32 depends on the framework, its"
         " version and the environment.",
