@@ -220,11 +220,11 @@ RULES = (
     ),
     Rule(
         "clocks-agree",
-        "Of the intervals of a second or more between events of the log, wall clock and monotonic"
-        " clock agree in at least half, within 50 ms plus a thousandth of the interval (one"
-        " interval may always differ). In the log, the two clocks drift apart by as much as the"
-        " wall-clock meter read, within 0.25 s. In the intervals of half a second or more, the wall"
-        " clock advances 0.5 to 2 s per second of the monotonic clock (as the median)."
+        "In at least half of the log's intervals of a second or more between events, wall clock"
+        " and monotonic clock advance by the same time, within 50 ms plus a thousandth of the"
+        " interval (one such interval may always differ). In the log, the two clocks drift apart"
+        " by as much as the wall-clock meter read, within 0.25 s. In the median interval of half a"
+        " second or more, the wall clock advances by 0.5 to 2 s per second of the monotonic clock."
         " Monotonic times are not negative.",
         "When Linux corrects its time gradually, it changes the rate of both clocks alike. Only"
         " setting the wall clock moves them apart, and that shows in one interval. If somebody"

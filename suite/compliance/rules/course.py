@@ -435,7 +435,7 @@ RULES = (
         "The log has init_start, init_stop, run_start and run_stop once each and in this order."
         " Within the run, the epochs 1, 2, … start and stop in order, and the model is evaluated"
         " as often as requested. An evaluation consists of eval_start, one eval_accuracy and"
-        " eval_stop, right after its epoch.",
+        " eval_stop, right after the epoch_stop of its epoch.",
         "These events bound the measured time: if an epoch is missing, its time is missing, too."
         " An accuracy is that of the model after a certain epoch, so the evaluation must follow"
         " this epoch directly.",
@@ -456,9 +456,9 @@ RULES = (
     ),
     Rule(
         "steps-complete",
-        "The step table has every mini-batch of every finished epoch once and in order. For each"
-        " mini-batch, it has the number of samples of every rank, which is that rank's share. An"
-        " epoch's mini-batches together have as many samples as the data set.",
+        "The step table has every mini-batch of every finished epoch once and in order. In each"
+        " mini-batch, every rank has its requested share of the samples. An epoch's mini-batches"
+        " together have as many samples as the data set.",
         "An epoch covers all samples. If a rank trained on fewer samples, the run would be faster.",
         TRAINING_LOOP,
         (OfBundle("steps-complete", _step_counts), OfBundle("ranks-complete", _ranks)),

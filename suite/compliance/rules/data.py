@@ -298,11 +298,11 @@ def _filled(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "data-as-defined",
-        "A run's data set has the samples, classes and layout of its definition; generated data"
-        " have the definition's classes and layout. An open run may use fewer training"
-        " samples of a data set whose images are no longer all available. The data folder is not"
-        " named after another data set with the same layout. Only a folder with generated data may"
-        " have `synthetic` in its name.",
+        "A run's data set has the number of samples, the classes and layout of its definition;"
+        " generated data have the definition's classes and layout. An open run may use fewer"
+        " training samples of a data set whose images are no longer all available. The data folder"
+        " is not named after another data set with the same layout. Only a folder with generated"
+        " data may have `synthetic` in its name.",
         "A run on half of a data set cannot be compared with others. If somebody trained on"
         " Fashion-MNIST in place of MNIST, the files' names and sizes would not show it, because"
         " they are the same; the folder's name may show it.",
@@ -316,8 +316,8 @@ RULES = (
         " of the published data set. In every division, the time from the start of computing the"
         " digests (taken_ns in data.json) to init_start is long enough to read all the files, and"
         " at most half an hour longer than a slow card needs for that (1 MB/s, and 0.1 s per"
-        " image). If a run has one rank, the log's first event follows within five minutes plus"
-        " twice the time that a slow card needs.",
+        " image). If a run has one rank, the log's first event comes at most five minutes plus"
+        " twice a slow card's time after that start.",
         "The harness reads and hashes the files right before it starts the implementation. A mere"
         " statement that the files were verified proves nothing, and digests from another day do"
         " not show which files this run read.",

@@ -153,7 +153,7 @@ RULES = (
         "A closed run does not continue another run: it trains from its initial weights to its "
         "end.",
         "The bundle of a resumed run has no readings of the first epochs and of the time between"
-        " the runs: their energy and disturbances are unknown.",
+        " the runs, so energy and disturbances of that time are unknown.",
         "train from the initial weights to the end, or run in the open division",
         (OfBundle("closed-resumed", _check_not_resumed, CLOSED),),
     ),

@@ -156,11 +156,10 @@ RULES = (
     Rule(
         "training-logged",
         "An open run logs what it trained: model, optimizer, precision and number of parameters."
-        " Each of the suite's own implementations logs what the suite's training loop always logs."
-        f" Every rank logs {', '.join(ONCE)}, and in every epoch {', '.join(EVERY_EPOCH)}. In a run"
-        f" with several ranks, every rank also logs {', '.join(OF_RANKS)}, and in every epoch"
-        f" {', '.join(OF_RANKS_EVERY_EPOCH)}. At the end of the run, rank 0 logs"
-        f" {', '.join(BY_FIRST_RANK)}.",
+        f" In a run of one of the suite's own implementations, every rank logs {', '.join(ONCE)},"
+        f" and in every epoch {', '.join(EVERY_EPOCH)}. If there are several ranks, every rank"
+        f" also logs {', '.join(OF_RANKS)}, and in every epoch {', '.join(OF_RANKS_EVERY_EPOCH)}."
+        f" At the end of such a run, rank 0 logs {', '.join(BY_FIRST_RANK)}.",
         "An open run may train anything, and a reader must see what it trained. Other rules compare"
         " the logged events with the request and the readings, and cannot do so if an event is"
         " missing.",
