@@ -238,8 +238,8 @@ PRESETS = (
         JETSON,
         "10a",
         "Epoch time by power mode, measured and predicted",
-        "runs of two or more epochs that differ only in power mode, in four or more modes whose clocks"
-        " are known",
+        "runs of two or more epochs that differ only in power mode, in four or more modes whose"
+        " clocks are known",
         _MODES,
         "prediction:by_mode:time_to_epoch_s",
     ),
@@ -248,8 +248,8 @@ PRESETS = (
         JETSON,
         "10b",
         "Energy by power mode, measured and predicted",
-        "runs of two or more epochs that differ only in power mode, in five or more modes whose clocks"
-        " are known,"
+        "runs of two or more epochs that differ only in power mode, in five or more modes whose"
+        " clocks are known,"
         f" {_METER}",
         _MODES,
         "prediction:by_mode:energy_per_epoch_j",
