@@ -26,7 +26,7 @@ FOUND = {
     "a meter that covers another part": ("whole-above-part", "what else it measures"),
     "two meters that contradict each other": ("meters-agree", "leave it out"),
     "a logger whose clock is wrong": ("power-follows-load", "the meter's clock is right"),
-    "a range that the board exceeds": ("power-unclipped", "choose a range"),
+    "a range that the board exceeds": ("power-unclipped", "choose a measuring range"),
     "another meter for the idle machine": ("baseload-meter", "use one meter"),
     "a meter that was late": ("readings-gaps", "find out what delayed the meter"),
     "a power mode that changed": ("power-mode-steady", "do not change governor or power mode"),

@@ -195,7 +195,7 @@ HONEST = {
         ({"started_from": ()}, ["of the checkpoint lenet-mnist"]),
         ({"trained": ({"names": ["conv2.bias"], "parameters": 59134},)}, ["names of the form"]),
         ({"trained": ({"names": ["fc3.bias"], "parameters": 10},)}, ["59134 parameters"]),
-        ({"frozen": ("0" * 64, "1" * 64)}, ["as before training"]),
+        ({"frozen": ("0" * 64, "1" * 64)}, ["the digest before training"]),
         ({"frozen": ("0" * 64,)}, ["twice, before and after training"]),
     ],
 )

@@ -16,6 +16,7 @@ from suite.compliance.rule import (
     Violations,
 )
 from suite.compliance.wording import value_text
+from suite.files.counted import counted
 
 ORDER = 29  # after resumed runs, before the log's course
 
@@ -37,8 +38,8 @@ def _as_defined(context: RequestContext) -> Violations:
 def _start(start: Start | None) -> str:
     """Where training begins, wherever the file of the checkpoint is."""
     if start is None:
-        return "the seed's weights"
-    return f"the checkpoint {start.checkpoint!r}, with {start.fresh} reinitialised"
+        return "the initial weights that follow from the seed"
+    return f"the checkpoint {start.checkpoint!r}, with the parameters {start.fresh} reinitialised"
 
 
 def _trains(trains: Trains | None) -> str:
@@ -105,11 +106,13 @@ def _unchanged(context: BundleContext) -> Violations:
         events = list(log.all(FROZEN_PART))
         if len(events) != 2 and context.run.status == "finished":
             expected = f"the event {FROZEN_PART} twice, before and after training"
-            yield Violation(name, expected, f"{len(events)} times")
+            yield Violation(name, expected, counted(len(events), "event"))
         for event in events:
             first = event.value if first is None else first
             if event.value != first or not isinstance(event.value, str):
-                known = f" = {first!r}, as before training" if isinstance(first, str) else ""
+                known = (
+                    f" = {first!r}, the digest before training" if isinstance(first, str) else ""
+                )
                 expected = f"{FROZEN_PART}{known or ': a SHA-256'}"
                 yield Violation(name, expected, value_text(event.value), event.line)
 
@@ -117,23 +120,27 @@ def _unchanged(context: BundleContext) -> Violations:
 def _none(name: str, log: Log, key: str, why: str) -> Iterator[Violation]:
     event = log.first(key)
     if event is not None:
-        yield Violation(name, f"no event {key}, because {why}", "one", event.line)
+        yield Violation(name, f"no event {key}, because {why}", "one event", event.line)
 
 
 RULES = (
     Rule(
         "closed-adaptation",
-        "If a workload has a checkpoint, a closed run starts from it, reinitialises the parameters"
-        " that the workload names, and trains only the part of the model that the workload names.",
+        "If a workload has a checkpoint, a closed run starts from this checkpoint, reinitialises"
+        " the parameters that the workload names, and trains only the part of the model that the"
+        " workload names. A closed run of any other workload starts from the initial weights that"
+        " follow from the seed, and trains the whole model.",
         "Training a smaller part takes less time and memory, and training from another checkpoint"
         " may take fewer epochs: such a run does another task.",
-        "train what the workload defines, or run in the open division",
+        "run again with `suite run --division closed` and without --trains, or run in the open"
+        " division",
         (OfRequest("closed-adaptation", _as_defined, CLOSED),),
     ),
     Rule(
         "started-from",
-        "If a run starts from a checkpoint, it logs the digest of the parameters that it loaded."
-        " For the workload's checkpoint, this digest equals the one in the workload's definition.",
+        "If a run starts from a checkpoint, every rank logs the digest of the parameters that it"
+        " loaded (event started_from). For the workload's checkpoint, this digest equals the sha256"
+        " in the workload's definition. Other runs do not log this event.",
         "The digest is computed from the loaded model, so it reveals rounding, another file or a"
         " missing parameter.",
         "start from the unchanged checkpoint with the suite's training loop; never edit a log",
@@ -141,10 +148,14 @@ RULES = (
     ),
     Rule(
         "frozen-unchanged",
-        "If a run trains a part of the model, it logs which parameters it trains; everything else"
-        " has the same digest before training and after it.",
+        "If a run trains only a part of the model, every rank logs the names of the parameters that"
+        " it trains, and how many values they contain in all. Every name matches a pattern in the"
+        " request. For the workload's own part, the number of values equals the count in the"
+        " workload's definition. Every rank also logs a digest of the rest of the model twice,"
+        " before and after training. All these digests are equal. Other runs do not log these"
+        " events.",
         "If a run trains more parameters than it says, it does another task. Weight decay, or an"
-        " update of statistics, can change what should stay as it is.",
+        " update of statistics, can change the rest of the model, which should not be trained.",
         "train only the parameters that the request names; apply no weight decay to the others and"
         " do not update their statistics; run again",
         (OfBundle("part-trained", _part), OfBundle("frozen-unchanged", _unchanged)),

@@ -45,7 +45,7 @@ MIN_READING_S, UNREAD_S = 1e-6, 60.0
 NOT_ON_DISK = (None, "network", "memory")
 OF_EVERY_LINUX, IN_PROC = ("cpu", "memory"), "which every Linux offers in /proc"
 MIN_SILENCE_S, SILENT_SHARE, SILENT_PERIODS = 10.0, 0.1, 10.0
-EXPECTED = "no meter left out except power meters"
+EXPECTED = "no meter left out that a closed run must read"
 
 
 def _periods(context: BundleContext) -> Violations:
@@ -61,8 +61,11 @@ def _periods(context: BundleContext) -> Violations:
         stated_s = record.get("achieved_period_s")
         nearest_s = _nearest(stated_s, periods_s) if is_number(stated_s) else periods_s[0]
         if not is_number(stated_s) or abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * stated_s:
-            expected = f"a reading of {name} every {stated_s!r} s, as {node.meters_file} states"
-            yield Violation(node.file, expected, f"every {nearest_s:.6g} s")
+            expected = (
+                f"a median of {stated_s!r} s between readings of {name}, the achieved_period_s in"
+                f" {node.meters_file}"
+            )
+            yield Violation(node.file, expected, f"a median of {nearest_s:.6g} s")
 
 
 def _jitter(context: BundleContext) -> Violations:
@@ -81,10 +84,10 @@ def _jitter(context: BundleContext) -> Violations:
         nearest_s = _nearest(stated_s, [float(each.std(ddof=1)) for each in gaps_s])
         if abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * nearest_s + JITTER_SLACK_S:
             expected = (
-                f"intervals between readings of {name} that scatter by {stated_s:.6g} s, the"
-                f" jitter_s in {node.meters_file}"
+                f"times between readings of {name} with a standard deviation of {stated_s:.6g} s,"
+                f" the jitter_s in {node.meters_file}"
             )
-            yield Violation(node.file, expected, f"by {nearest_s:.6g} s")
+            yield Violation(node.file, expected, f"a standard deviation of {nearest_s:.6g} s")
 
 
 def _nearest(stated: float, found: Sequence[float]) -> float:
@@ -126,15 +129,16 @@ def _schedule(context: BundleContext) -> Violations:
                     f"at most {most:.0f} readings of {name} {channel.name} in {span_s:.1f} s,"
                     f" because the period is {period_s:g} s"
                 )
-                yield Violation(node.file, expected, f"{len(channel)}")
+                yield Violation(node.file, expected, f"{len(channel)} readings")
     for file, meters in slowest.items():
         if all(between_s < MIN_PERIOD_RATIO * period_s for _, period_s, between_s in meters):
             name, period_s, between_s = meters[0]
             expected = (
-                f"readings of {name} at least {period_s:g} s apart, which is the meter's period"
+                f"a median of at least {period_s:g} s between readings of {name}, which is the"
+                " meter's period"
             )
             observed = (
-                f"{between_s:.4g} s apart in the median; every meter on a fixed schedule"
+                f"a median of {between_s:.4g} s; every meter on a fixed schedule"
                 f" ({counted(len(meters), 'meter')}) was read too often"
             )
             yield Violation(file, expected, observed)
@@ -167,7 +171,7 @@ def _gaps(context: BundleContext) -> Violations:
         if late_s > max(
             MIN_EDGE_S, EDGE_SHARE * context.run_s, EDGE_PERIODS * period_s, LONGER_GAP * stated_s
         ):
-            observed = f"none for {late_s:.2f} s at the run's start or end"
+            observed = f"no reading for {late_s:.2f} s at the run's start or end"
             yield Violation(
                 node.file,
                 f"readings of {name} in the whole run: {node.meters_file} states {limits}",
@@ -239,7 +243,7 @@ def _throughout(context: BundleContext) -> Violations:
                 node.file,
                 f"a reading of at least one meter every {longest_s:.1f} s, because {NODES}"
                 " records no loss of the recorder",
-                f"none for {gap_s:.1f} s, from {after_s:.1f} s after run_start on",
+                f"no reading for {gap_s:.1f} s, from {after_s:.1f} s after run_start on",
             )
 
 
@@ -354,21 +358,26 @@ def findings_of_choice(division: str, left_out: Collection[str]) -> tuple[Findin
 RULES = (
     Rule(
         "meter-periods",
-        "The times between a meter's readings, and their scatter, match what its record states.",
-        "The recorder states the median and the standard deviation of the times between readings."
-        " If readings were scaled in time, inserted or made up, the values recomputed from them"
-        " differ from the stated ones.",
+        "A meter's record states the median of the times between readings (achieved_period_s) and"
+        " their standard deviation (jitter_s). Each figure can be recomputed from the readings of"
+        " at least one of the meter's channels (tolerance: 4 %, for jitter_s plus 0.01 ms).",
+        "The recorder computes both figures from the times at which it read the meter. If readings"
+        " were scaled in time, inserted or made up, the figures recomputed from the readings differ"
+        " from the record.",
         READINGS_AS_READ,
         (OfBundle("meter-periods", _periods), OfBundle("meter-jitter", _jitter)),
     ),
     Rule(
         "meter-schedule",
-        f"On each node, at least one of the meters {joined_names(SCHEDULED)} is read at most once"
-        " per period, and none of their channels has more readings than periods. A meter with the"
-        " name of one of the suite's meters has that meter's `moments` (fixed or random), and a"
-        " power meter also its period.",
+        f"The meters {joined_names(SCHEDULED)} are read on a fixed schedule. From its first"
+        " reading to its last, each of their channels has at most one reading per period of the"
+        " meter (tolerance: 10 %, plus five readings). On each node, at least one of these meters"
+        " has a median time between readings of one period or more (tolerance: 3 %). If a meter has"
+        " the name of one of the suite's meters, its record states the same `moments` as the"
+        " suite's meter (readings at fixed or at random times). The record of such a power meter"
+        " states the same period, too.",
         "The recorder waits one period between two readings. Readings that come faster were"
-        " compressed in time, and more readings than periods show that a second series was added."
+        " compressed in time, and more readings than periods show that readings were inserted."
         " If somebody passes off a plug's readings as an analyser's, they still have the plug's"
         " period.",
         f"{READINGS_AS_READ}; give a meter of your own a name that no meter of the suite has",
@@ -379,14 +388,19 @@ RULES = (
     ),
     Rule(
         "meter-gaps",
-        "If a meter had no failures, its readings have no gap longer than its record says, and"
-        " leave out at most 10 s (or a tenth of the run, if that is longer) at each of the run's"
-        " two ends. On each node, the readings of at least one meter show the longest gap that its"
-        " record states. If a node's recorder was not lost, its meters were read through the whole"
-        " run.",
-        "The recorder states the longest time without a reading. If somebody removes readings, the"
-        " longest gap becomes longer than that; if somebody fills in readings, it becomes shorter."
-        " If readings end early, energy is missing.",
+        "If a meter had no failures, no gap between its readings is longer than the longest_gap_s"
+        " in its record (tolerance: 50 % plus 0.05 s). Gaps in which no other meter was read do not"
+        " count. Such a meter's readings begin at most 10 s after the run's start and end at most"
+        " 10 s before the run's end. (The limit is a tenth of the run, two periods or 1.5 times"
+        " longest_gap_s, if one of these is longer.) On each node with three meters or more, at"
+        " least one meter's readings have a gap as long as the meter's longest_gap_s. In a run on"
+        " several nodes, every node whose recorder was not lost has readings in the whole run, with"
+        " pauses of at most 10 s (or a tenth of the run or ten periods of its slowest meter, if one"
+        " of these is longer).",
+        "The recorder states each meter's longest time without a reading. If somebody removed"
+        " readings, the longest gap would be longer than stated; if somebody filled in readings, it"
+        " would be shorter. If no meter was read, the machine or the recorder stood still. If"
+        " readings ended early, energy would be missing.",
         READINGS_AS_READ,
         (
             OfBundle("meter-gaps", _gaps),
@@ -396,23 +410,30 @@ RULES = (
     ),
     Rule(
         "meter-cost",
-        "Reading the meters takes CPU time: at least 1 µs a reading, and at most the CPU time that"
-        " all cores had meanwhile.",
-        "A reading takes at least one system call. The recorder measures its own CPU time, so that"
-        " this time does not count as foreign load.",
+        "A meter's record states the CPU time that reading the meter took (cost_s). In runs longer"
+        " than 10 s, at least one meter of each node has a cost_s above zero, and all meters of a"
+        " node together took at least 1 µs per reading. In every run, all meters of a node together"
+        " took at most the CPU time that the node's cores offered while meters were read, plus 60 s"
+        " per core.",
+        "A reading takes at least one system call. The rule load-agrees allows the suite's"
+        " processes this CPU time beside the implementation's, so a cost_s that is too large could"
+        " hide other work.",
         READINGS_AS_READ,
         (OfBundle("meter-cost", _cost), OfBundle("meter-cost-possible", _cost_possible)),
     ),
     Rule(
         "meters-read",
-        "Every node reads the load and the wall clock. It reads the page cache if that was emptied,"
-        " and the disk if the data are on a disk. Every other kernel meter that was available has"
-        " readings or failures. A closed run reads processor and memory, and may leave out only"
-        f" power meters: it reads {', '.join(REQUIRED)} wherever they are available.",
-        "Every Linux offers these meters to every user. Rules compare the meters with one another,"
-        " so nobody may avoid a comparison by leaving a meter out.",
-        "do not use --meters, or leave out only power meters with it; let the user of the run read"
-        " /proc; run on the host instead of in a container",
+        "Every node has readings of the meters load and wall-clock. It has readings of the meter"
+        " page-cache if the page cache was emptied before the run, and of the meter disk if the"
+        f" data are on a disk. Each of the meters {joined_names(SCHEDULED)} that was available has"
+        " readings or failures. These limits do not apply to a meter that --meters left out. Every"
+        " node of a closed run has readings of the meters cpu and memory. In a closed run,"
+        f" --meters does not leave out any of these meters: {', '.join(REQUIRED)}.",
+        "Linux offers the processor, the memory, the load and the clock in /proc to every user."
+        " Rules compare the meters with one another, so nobody may avoid a comparison by leaving a"
+        " meter out.",
+        "run without --meters, or use it only to leave out meters that are not in the rule's list;"
+        " let the user of the run read /proc; run on the host instead of in a container",
         (
             OfBundle("meters-of-linux", _of_linux, CLOSED),
             OfBundle("meters-of-kernel", _of_kernel),

@@ -93,7 +93,7 @@ def _check_power_rules(context: BundleContext) -> Violations:
         observed = joined_names([rulebook[place].name for place in known])
         yield Violation(
             POWER,
-            "power totals without repetition, in the order of rules/power.toml",
+            "each power total once, in the order of rules/power.toml",
             f"the order {observed}",
         )
 
@@ -102,7 +102,7 @@ def _difference(rule: PowerRule, rulebook: Sequence[PowerRule]) -> str:
     """The fields in which a rule differs from the rulebook's of the same name."""
     own = next((each for each in rulebook if each.name == rule.name), None)
     if own is None:
-        return "a name that is not in the rulebook"
+        return "a name that is not in rules/power.toml"
     different = [
         field.name
         for field in fields(rule)
@@ -142,8 +142,8 @@ def _varies(context: BundleContext) -> Violations:
                 ):
                     yield Violation(
                         node.file,
-                        f"power of {channel.source} {channel.name} that varies under load",
-                        f"{channel.minimum:g} W in {len(channel)} readings",
+                        f"readings of {channel.source} {channel.name} that vary under load",
+                        f"{channel.minimum:g} W in all {len(channel)} readings",
                     )
 
 
@@ -225,8 +225,8 @@ def _idle_own(context: BundleContext) -> Violations:
         if places is not None and places[0] < len(idle) <= places[1]:
             yield Violation(
                 node.idle_file,
-                f"readings of the idle machine by {channel.source} {channel.name} that do not occur"
-                " again in the run",
+                f"no {IDLE_BLOCK} consecutive readings of the idle machine by {channel.source}"
+                f" {channel.name} that occur again in the run",
                 f"readings {places[0] + 1} to {places[0] + IDLE_BLOCK} equal the run's readings"
                 f" {places[1] - len(idle) + 1} to {places[1] - len(idle) + IDLE_BLOCK}",
             )
@@ -312,8 +312,9 @@ def _own_factors(context: BundleContext) -> Violations:
         if power_w > product_w + slack_w or (is_direct and power_w < product_w - slack_w):
             yield Violation(
                 node.file,
-                f"{product_w - slack_w if is_direct else 0:.2f} to {product_w + slack_w:.2f} W,"
-                f" computed from voltage and current of {power.source}",
+                f"a mean power of {product_w - slack_w if is_direct else 0:.2f} to"
+                f" {product_w + slack_w:.2f} W, computed from voltage and current of"
+                f" {power.source}",
                 f"a mean power of {power_w:.2f} W in {count} readings",
             )
 
@@ -341,9 +342,9 @@ def _own_counter(context: BundleContext) -> Violations:
         if abs(counted_j - read_j) > slack_j:
             yield Violation(
                 node.file,
-                f"{counted_j:.1f} J ± {slack_j:.1f} J, by the energy counter of {power.source} in"
-                f" {length_s:.1f} s",
-                f"{read_j:.1f} J by its power",
+                f"an energy of {counted_j:.1f} J ± {slack_j:.1f} J, by which the energy counter of"
+                f" {power.source} rose in {length_s:.1f} s",
+                f"{read_j:.1f} J, computed from the power of {power.source}",
             )
 
 
@@ -368,9 +369,9 @@ def _idle_meter(context: BundleContext) -> Violations:
         for source in sorted({channel.source for channel in node.idle} - read - {"cpu"}):
             yield Violation(
                 node.idle_file,
-                "the idle machine's power, measured by a meter of the run"
-                f" ({', '.join(sorted(read & power)) or 'none'})",
-                f"by {source!r}",
+                "the idle machine's power, measured by a meter that also measured the run's power"
+                f" ({', '.join(sorted(read & power)) or 'there was none'})",
+                f"measured by {source!r}",
             )
 
 
@@ -382,9 +383,9 @@ def _metered(context: BundleContext) -> Violations:
         for source in sorted({channel.source for channel in node.idle} - available):
             yield Violation(
                 node.idle_file,
-                f"{source} among the available meters of {node.meters_file}, because it read the"
-                " idle machine",
-                "no such meter",
+                f"{source} among the available meters in {node.meters_file}, because {source} read"
+                " the idle machine",
+                f"{source} is missing there, or was not available",
                 fix=f"connect {source} for the whole run, then run again",
             )
 
@@ -429,8 +430,8 @@ def _contradicted(context: BundleContext) -> Violations:
                 seen.add(place)
                 yield Violation(
                     node.file,
-                    f"{sources}, both with the coverage {rule.coverage.value!r}, to agree within"
-                    " their stated errors",
+                    f"the energies by {sources}, both with the coverage {rule.coverage.value!r},"
+                    " to differ by at most the sum of their uncertainties",
                     f"{first.energy.energy_j:.4g} J and {second.energy.energy_j:.4g} J",
                 )
 
@@ -439,8 +440,8 @@ def _left_out(context: BundleContext) -> Violations:
     for meter, reason in (context.run.meters_left_out or {}).items():
         yield Violation(
             RUN,
-            f"the energies to count every meter that was read, {meter} among them",
-            f"left out: {reason}",
+            f"energies computed from all meters that were read, including {meter}",
+            f"{meter} left out; the submitter's reason: {reason}",
         )
 
 
@@ -465,17 +466,20 @@ def _in_run(context: BundleContext, unit: str) -> Iterator[tuple[NodeContext, Ch
 RULES = (
     Rule(
         "power-rules-known",
-        "A bundle's power totals are those of the rulebook, in its order, and none is missing for a"
-        " meter that was read. Their channels have the units that the rulebook states. A meter is"
-        " called an analyser only if the resolution of its readings is at most 2 % of the mean"
-        " power (twice an analyser's error).",
-        "Submitters who chose the channels of a total could leave channels out and so lower the"
-        " energy. Milliwatts added as watts would make the energy a thousand times larger. Results"
-        " that were measured by analysers are ranked together, and a plug that reads whole watts is"
-        " too coarse to count as one.",
+        "A bundle's power.json lists every power total that rules/power.toml defines for the meters"
+        " that were read. Each total in power.json is defined as in rules/power.toml, and the"
+        " totals have the same order in both files. The channels that a total adds up have the unit"
+        " that rules/power.toml states. A meter whose readings are in watts counts as an analyser"
+        " only if their resolution is at most 2 % of the mean power (twice an analyser's error,"
+        " which is 1 %).",
+        "A power total says which channels are added up. Submitters who chose these channels could"
+        " leave some out and so lower the energy. The order decides which total is reported."
+        " Milliwatts added as watts would make the energy a thousand times larger. Results that"
+        " analysers measured are ranked together, and a plug that reads whole watts is too coarse"
+        " to count as an analyser.",
         "never edit power.json or readings; if you programmed a meter, add its power total and tier"
-        " to rules/power.toml by a pull request; if meter-csv reads it, state its tier in"
-        " /etc/edge-training-suite/meters.toml",
+        " to rules/power.toml by a pull request; if the suite reads your meter by meter-csv, state"
+        " the meter's tier in /etc/edge-training-suite/meters.toml and run again",
         (
             OfBundle("power-rules-known", _check_power_rules),
             OfBundle("power-units", _units),
@@ -484,20 +488,26 @@ RULES = (
     ),
     Rule(
         "power-own",
-        "Power readings vary and do not repeat. A power meter does not read the same value during"
-        " the whole run, and if one of its rails has fine steps, the others vary, too. An energy"
-        " counter does not rise along a straight line. At most two fifths of a meter's readings are"
-        " the mean of both neighbours; more cause a warning. The limits up to here do not apply"
-        " to plugs, nor to readings from another program's file. No sequence of sixteen consecutive"
+        "Power readings vary and do not repeat. In each channel, no sequence of sixteen consecutive"
         " readings occurs twice, and no ten consecutive readings of the idle machine occur again in"
-        " the run. A meter with fine steps reads its largest value in at most 3 % of its readings.",
-        "Power follows every step and every evaluation, and its last digits are noise. A constant"
-        " power comes from a broken sensor, or was made up. If the largest value occurs again and"
-        " again, the meter's range ends there, or readings were edited. If readings of the run are"
-        " handed in as those of the idle machine, the training seems to add nothing. Means of both"
-        " neighbours come from filling gaps, or from stretching few readings over a long run.",
-        "check the meter, choose a range that the board does not exceed, and run again; never edit"
-        " readings",
+        " the run; sequences of few different values do not count. A channel's largest value may"
+        " occur four times, in 3 % of the readings, or three times as often as the most frequent"
+        " other value, whichever allows most. The remaining limits of this rule do not apply to"
+        " plugs, nor to readings from another program's file. A power meter with one channel does"
+        " not read the same value during the whole run. If a meter has several channels, and one of"
+        " them has a fine resolution, no channel of this meter reads the same value during the"
+        " whole run. An energy counter does not rise at a constant rate (within 0.01 %). At most"
+        " 40 % of a channel's readings are the mean of the reading before and the reading after;"
+        " more cause a warning.",
+        "Power changes with every training step and every evaluation, and its last digits are"
+        " noise. A constant power comes from a broken sensor, or was made up. A sequence that"
+        " occurs twice was copied. If the largest value occurs again and again, the meter's range"
+        " ends at this value, or readings were edited. If somebody handed in readings of the run as"
+        " the idle machine's, the training would seem to add no energy. Readings that are the mean"
+        " of their neighbours were computed, to fill gaps or to stretch few readings over a long"
+        " run.",
+        "check the meter, choose a measuring range that the board's power does not exceed, and run"
+        " again; never edit readings",
         (
             OfBundle("power-varies", _varies),
             OfBundle("power-own", _check_repeated_readings),
@@ -508,11 +518,15 @@ RULES = (
     ),
     Rule(
         "power-agrees",
-        "A meter's power is at most the product of its voltage and its current, and equals this"
-        " product for direct current. Over time, the power adds up to the rise of the meter's own"
-        " energy counter, within 5 % plus one step of the counter.",
+        "A meter's mean power is at most its voltage times its current (tolerance: 15 % of this"
+        " product, plus 10 mA times the voltage). A voltage that stays below 60 V is taken for"
+        " direct current, where the mean power equals the product (tolerance: 5 %, plus 2 mA times"
+        " the voltage). The energy computed from a meter's power equals the rise of the same"
+        " meter's energy counter. The tolerance is 5 %, plus 3.6 J, plus the energy that the"
+        " largest power adds between two readings.",
         "The meter sends voltage, current, power and energy in one reply, and computes the energy"
-        " from its own power: a power that was scaled contradicts the other values.",
+        " from its own power. If somebody scaled the power, it would contradict the other values."
+        " With alternating current, the power may be less than the product, but not more.",
         READINGS_AS_READ,
         (
             OfBundle("power-as-current", _own_factors),
@@ -521,11 +535,12 @@ RULES = (
     ),
     Rule(
         "meters-agree",
-        "Two meters that cover the same part agree within their stated errors. If the meters"
-        " of a closed entry contradict each other, the entry is not ranked by energy until its"
-        " submitter leaves one meter out and states the reason.",
-        "If two meters disagree, nobody knows which one is right. An estimate may differ from a"
-        " meter, because an estimate leaves out what is connected to the board's ports.",
+        "If two meters measure the same part of the machine, their energies differ by at most the"
+        " sum of the two energies' uncertainties. If the difference is larger, a closed entry is"
+        " not ranked by energy until its submitter leaves one of the two meters out and states the"
+        " reason. An estimate may differ from a meter.",
+        "If two meters disagree, nobody knows which one is right. An estimate leaves out what is"
+        " connected to the board's ports, so the meter's energy counts.",
         "find the wrong meter and leave it out: `suite power leave-out RUN METER --reason TEXT`",
         (
             OfBundle("meters-agree", _contradicted, severity=Severity.WARNING),
@@ -534,14 +549,15 @@ RULES = (
     ),
     Rule(
         "baseload-measured",
-        "If power is measured, the meter of the run also measured the idle machine before the run."
-        " It took at least three readings of the idle machine, over at least one second. The last"
-        " of them is at most five minutes before the run's first reading.",
-        "Without a baseload nobody can tell how much power the training added. The added energy is"
-        " the difference of two measurements by one meter. Readings from a chosen moment or"
-        " another day are not a baseload.",
-        "use one meter for the idle machine and the whole run, and run again without --baseload or"
-        " with a larger value for it",
+        "If a meter measures a run's power, the same meter also measures the idle machine's power"
+        " (the baseload) before the run. The idle machine has at least three readings, over at"
+        " least one second. Its last reading is at most five minutes before the run's first"
+        " reading.",
+        "Without a baseload, nobody can tell how much power the training added. The added energy is"
+        " the difference of two measurements by the same meter. Readings from a chosen moment or"
+        " from another day do not show the idle machine of this run.",
+        "use one meter for the idle machine and the whole run, and run again without the option"
+        " --baseload (the default is 10 s) or with more seconds for --baseload",
         (
             OfBundle("baseload-measured", _idle_measured, severity=Severity.WARNING),
             OfBundle("baseload-meter", _idle_meter),

@@ -8,6 +8,7 @@ from suite.bundle.layout import SYSTEM
 from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
+from suite.compliance.wording import value_text
 from suite.metrics.disturbances import MODE_ID, POWER_MODE, find_setting_changes
 
 ORDER = 95  # after the figures: the readings are sound by now
@@ -28,10 +29,10 @@ def _check_power_mode(context: BundleContext) -> Violations:
     for node in context.nodes:
         mode, settings = node.system.get("power_mode"), _settings_of(node)
         if not isinstance(mode, str) or not mode:
-            observed = f"{mode!r}: {_note_of(node)}"
+            observed = f"power_mode = {value_text(mode)}; the reason: {_note_of(node)}"
             yield Violation(
                 node.system_file,
-                f"the power mode of {device.name}, as nvpmodel reports it",
+                f"power_mode = the mode of {device.name} that nvpmodel reports",
                 observed[:200],
                 fix="give the user that runs the suite read access to /etc/nvpmodel.conf and"
                 " /var/lib/nvpmodel/status, then run again; or submit to the open division",
@@ -59,7 +60,8 @@ def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Vi
     if len(read) and isinstance(number, int) and float(read.in_time.values[0]) != number:
         yield Violation(
             node.system_file,
-            f"mode_id = {read.in_time.values[0]:g}, as read when the run began",
+            f"mode_id = {read.in_time.values[0]:g} in power_settings, the mode that was read when"
+            " the run began",
             f"mode_id = {number}",
         )
 
@@ -121,7 +123,9 @@ def _listed(context: BundleContext) -> Violations:
             else ""
         )
         yield Violation(
-            node.system_file, f"a mode of {device.name}: {', '.join(names)}", f"{mode}{why}"
+            node.system_file,
+            f"one of the power modes of {device.name}: {', '.join(names)}",
+            f"{mode}{why}",
         )
 
 
@@ -141,11 +145,12 @@ def _variant(context: BundleContext) -> Violations:
         and not isinstance(size_bytes, bool)
     ):
         sizes = device.memory.sizes_gb
-        if not any(MIN_SHARE_OF_MEMORY * size * GIB <= size_bytes <= size * GIB for size in sizes):
+        spans = [(MIN_SHARE_OF_MEMORY * size * GIB, size * GIB) for size in sizes]
+        if not any(low <= size_bytes <= high for low, high in spans):
+            allowed = " or ".join(f"{low:.0f} to {high:.0f}" for low, high in spans)
+            named = " or ".join(f"{size:g}" for size in sizes)
             yield Violation(
-                SYSTEM,
-                f"memory of {' or '.join(f'{size:g}' for size in sizes)} GiB",
-                f"{size_bytes} bytes",
+                SYSTEM, f"{allowed} bytes of memory ({named} GiB)", f"{size_bytes} bytes of memory"
             )
 
 
@@ -178,16 +183,20 @@ def _settings_of(node: NodeContext) -> Mapping[str, Any]:
 
 def _note_of(node: NodeContext) -> str:
     notes = node.system.get("notes")
-    return str(notes.get("power_mode")) if isinstance(notes, Mapping) else "no reason given"
+    note = notes.get("power_mode") if isinstance(notes, Mapping) else None
+    return str(note or "no reason given")
 
 
 RULES = (
     Rule(
         "power-mode-known",
-        "On a device whose profile has power modes, a closed run states the active mode, and the"
-        " settings and readings that it records are those of this mode.",
+        "This rule covers closed runs on devices whose profile lists power modes. Such a run"
+        " records the power mode of every node (power_mode). The node's power_settings name the"
+        " same mode, and list the clocks of a custom mode. The mode's number (mode_id) equals the"
+        " first number that the meter power-mode read.",
         "Runs in different modes belong to different entries, so a run in an unknown mode cannot be"
-        " compared.",
+        " compared. If somebody edited power_mode, the settings or the readings would contradict"
+        " it.",
         "give the user that runs the suite read access to /etc/nvpmodel.conf and"
         " /var/lib/nvpmodel/status, then run again, or run in the open division; never edit"
         " system.json",
@@ -196,23 +205,24 @@ RULES = (
     Rule(
         "power-mode-steady",
         "Power mode, governor, clock limits and power limits do not change during the run.",
-        "A run whose power mode changed belongs to neither mode's entry. The finding says what"
-        " changed, and when.",
+        "A run whose power mode changed belongs to neither mode's entry. A new governor or limit"
+        " changes speed and power in the middle of the run.",
         "do not change governor or power mode until after the run, stop programs that change them"
-        " (power-profiles-daemon, a script), and cool the processor better: a hot processor lowers"
-        " its clock",
+        " (power-profiles-daemon, a script), and cool the processor better, because a hot processor"
+        " lowers its clock limits",
         (OfBundle("power-mode-steady", _steady, severity=Severity.WARNING),),
     ),
     Rule(
         "machine-variant",
-        "Cores and memory match a variant that the device profile lists, and the power mode is one"
-        " of the profile's modes, with the vendor's clocks. A run under a board's profile shows no"
-        " sign of a virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
-        "New variants of boards appear, and runs in another power mode form a separate entry. Such"
-        " runs count, and the finding tells readers what differs from the profile. A virtual"
-        " machine on a board has fewer cores and less memory than the board.",
+        "The machine has at most as many cores as its device profile lists. Its memory is 80 % to"
+        " 100 % of a size that the profile lists. Its power mode is one of the profile's modes,"
+        " with the vendor's clocks for this mode. A run with a board's profile shows no sign of a"
+        " virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
+        "New variants of boards appear, and runs in another power mode form a separate entry. A"
+        " virtual machine may get only some of the board's cores and memory. Such runs count, and"
+        " the finding tells readers what differs from the profile.",
         "nothing needs to be done: the result counts. You can add a new variant to the profile in"
-        " rules/devices. If this is a virtual machine, say so in the notes",
+        " rules/devices. If this is a virtual machine, say so with `suite package --notes TEXT`",
         (
             OfBundle("machine-variant", _variant, severity=Severity.WARNING),
             OfBundle("power-mode-listed", _listed, severity=Severity.WARNING),

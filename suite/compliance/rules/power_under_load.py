@@ -64,11 +64,14 @@ def _is_busy_at(t_ns: Times, load: Channel) -> Mask:
 RULES = (
     Rule(
         "power-follows-load",
-        "While the processor is busy (at least 80 % of its median load in the run), at most a tenth"
-        " of the power readings are near the idle power. A reading is near if it exceeds the idle"
-        " power by less than a tenth of the difference between idle and median power.",
-        "Inserted idle readings, or a power trace from another time, lower the energy and do not"
-        " follow the load.",
+        "This rule covers nodes that were idle before the run. While the processor's load is at"
+        " least 80 % of its median load in the run, the processor counts as busy. At most a tenth"
+        " of the power readings from these times are near the idle machine's mean power. A reading"
+        " is near if it is lower than the idle power plus a tenth of the difference between the"
+        " busy machine's median power and the idle power.",
+        "If somebody inserted readings of the idle machine, or a power trace from another time, the"
+        " energy would be too low. Such readings do not follow the load: they are low while the"
+        " processor is busy.",
         "check that the meter measures the board that trains, and that the meter's clock is right;"
         " then run again",
         (OfBundle("power-follows-load", _under_load, severity=Severity.WARNING),),

@@ -90,7 +90,7 @@ def _readings_outside(
                 first, first_ns = channel, int(t_ns[outside].min())
     if first is not None:
         away_s = (span[0] - first_ns if first_ns < span[0] else first_ns - span[1]) * SECONDS_PER_NS
-        when = f"{away_s:.1f} s {'before' if first_ns < span[0] else 'after'} it"
+        when = f"{away_s:.1f} s too {'early' if first_ns < span[0] else 'late'}"
         yield Violation(
             name,
             f"readings {where}",
@@ -145,8 +145,9 @@ def _order(context: BundleContext) -> Violations:
             place = late[0]
             yield Violation(
                 node.file,
-                f"every reading of {channel.source} {channel.name} later than the one before it",
-                f"reading {place + 2} at {t_ns[place + 1]} ns, the one before at {t_ns[place]} ns",
+                f"every reading of {channel.source} {channel.name} later than the reading before",
+                f"reading {place + 2} at {t_ns[place + 1]} ns, the reading before at"
+                f" {t_ns[place]} ns",
             )
 
 
@@ -157,8 +158,8 @@ def _rounded(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 node.file,
-                "at least one time of a reading that is not a multiple of 0.1 ms",
-                f"multiples of 0.1 ms in all {len(node.channels)} readings",
+                "at least one reading whose time stamp is not a multiple of 0.1 ms",
+                f"time stamps that are multiples of 0.1 ms in all {len(node.channels)} readings",
             )
 
 
@@ -207,13 +208,14 @@ def _check_reading_counts(context: BundleContext) -> Violations:
             present = sum(map(len, channels.of_source(source)))
             if recorded != present:
                 expected = f"{recorded!r} readings of {source}, as {node.meters_file} says"
-                yield Violation(node.file, expected, f"{present}")
+                yield Violation(node.file, expected, counted(present, "reading"))
         written = records.get("recorder", {}).get("readings")
         # a trace that was attached later is not the recorder's
         own = len(channels) - sum(map(len, channels.of_source(ATTACHED)))
         if written is not None and written != own:
             expected = f"{written!r} readings in all, the number that the recorder states"
-            yield Violation(node.file, f"{expected} in {node.meters_file}", f"{own}")
+            expected = f"{expected} in {node.meters_file}"
+            yield Violation(node.file, expected, counted(own, "reading"))
 
 
 def _available(context: BundleContext) -> Violations:
@@ -267,11 +269,11 @@ def _check_reading_values(context: BundleContext) -> Violations:
 
 
 def _silicon(context: BundleContext) -> Violations:
-    expected = f"{MIN_DEGREES:g} to {MAX_DEGREES:g} degrees Celsius"
+    expected = f"temperatures from {MIN_DEGREES:g} to {MAX_DEGREES:g} degrees Celsius"
     for node, channel in context.channels():
         low, high = channel.minimum, channel.maximum
         if channel.unit in TEMPERATURES and not MIN_DEGREES <= low <= high <= MAX_DEGREES:
-            observed = f"{low:g} to {high:g} by {channel.source} {channel.name}"
+            observed = f"{low:g} to {high:g} degrees Celsius by {channel.source} {channel.name}"
             yield Violation(node.file, expected, observed)
 
 
@@ -279,7 +281,7 @@ def _check_whole_counts(context: BundleContext) -> Violations:
     for node, channel in context.channels():
         parts = ((channel.values % 1) != 0).nonzero()[0]
         if (channel.source, channel.unit) == ("counters", "events") and len(parts):
-            first = f"{channel.values[parts[0]]:.15g} of {channel.name}"
+            first = f"{channel.values[parts[0]]:.15g} events of {channel.name}"
             observed = f"{first}; {counted(len(parts), 'such reading')}"
             yield Violation(node.file, "whole numbers of events", observed)
 
@@ -357,16 +359,19 @@ RULES = (
     Rule(
         "readings-in-run",
         "All readings of the run lie between ten minutes before the log's first event and ten"
-        " minutes after its last event. Readings of the idle machine lie in the hour before the"
-        " first event. After the log's last event, readings go on for at most five seconds plus"
-        " the time from the first reading to run_start. Readings from another program's table"
-        " (meter-csv) end at most two seconds after the other meters' last reading.",
+        " minutes after the log's last event. Readings of the idle machine lie in the hour before"
+        " the first event. On the first node, the recorder's last reading is at most five seconds"
+        " after the last event, plus the time from the recorder's first reading to run_start."
+        " Readings from another program's table (meter-csv) end at most two seconds after the other"
+        " meters' last reading.",
         "Readings from another run prove nothing. The recorder stops when the implementation has"
-        " exited, so later readings are from a longer run. Another program may run on another"
-        " machine; if that machine's clock is wrong, the program's readings belong to other"
-        " moments.",
-        f"{READINGS_AS_READ}; if another program writes a meter's table, set the clock of its"
-        " machine, or add the table with `suite power attach`",
+        " exited, so later readings are from a longer run. An implementation that is slow to load"
+        " is slow to exit, so the limit grows with the time before run_start. Another program may"
+        " run on another machine; if that machine's clock is wrong, the program's readings belong"
+        " to other moments.",
+        f"{READINGS_AS_READ}; if another program writes a meter's table, set the clock of the"
+        " machine that it runs on, then run again, or add its table with `suite power attach`"
+        " instead of meter-csv",
         (
             OfBundle("readings-in-run", _in_run),
             OfBundle("readings-end", _end),
@@ -375,12 +380,12 @@ RULES = (
     ),
     Rule(
         "readings-in-order",
-        "Each reading of a channel has a later time than the one before. On each node, the times of"
-        " the readings are not all multiples of 0.1 ms. No two nodes have the same intervals"
-        " between readings (within two nanoseconds).",
-        "A meter reads one value at a time, so inserted readings break the order. Its clock counts"
-        " nanoseconds, so times that are all rounded are not the clock's. Readings copied from"
-        " another node do not measure this node.",
+        "Each reading of a channel has a later time stamp than the reading before. On each node,"
+        " the time stamps of the readings are not all multiples of 0.1 ms. No two nodes have the"
+        " same intervals between readings (within two nanoseconds).",
+        "A meter reads one value at a time, so inserted readings break the order. The recorder's"
+        " clock counts nanoseconds, so time stamps that are all rounded do not come from it."
+        " Readings copied from another node do not measure this node.",
         READINGS_AS_READ,
         (
             OfBundle("readings-in-order", _order),
@@ -390,9 +395,10 @@ RULES = (
     ),
     Rule(
         "readings-counted",
-        "Each meter has as many readings as the recorder counted for it, and all meters together"
-        " have as many as the recorder wrote. Only available meters have readings. A meter has at"
-        " most one reading or failure per period.",
+        "Each meter has as many readings as the recorder counted for this meter, and all meters"
+        " together have as many as the recorder wrote. Only available meters have readings. A"
+        " meter's readings and failures together are at most one per period (tolerance: 10 %, plus"
+        " five).",
         "The counts reveal readings that were left out or inserted. The recorder opens only"
         " available meters, and calls each once per period; a call gives a reading or fails.",
         READINGS_AS_READ,
@@ -404,8 +410,9 @@ RULES = (
     ),
     Rule(
         "counters-never-fall",
-        "Counters of the processor, the disk and the network never fall. The peak memory of a run's"
-        " only process does not fall (tolerance: 5 %).",
+        "Counters of the processor, the disk and the network never fall, except where a network"
+        " counter of 32 bits starts again at zero. If a run has one process on a node, the peak"
+        " memory of this process does not fall (tolerance: 5 %).",
         "Counters start when the run begins or the machine boots, and only rise; so does the peak"
         " memory of a process. If readings of a counter fall, they were edited, or are from two"
         " boots.",
@@ -417,8 +424,9 @@ RULES = (
     ),
     Rule(
         "readings-possible",
-        "Every reading is within the range of its unit, and a channel has one unit. Counts are"
-        " whole numbers, and temperatures are between -60 and 150 degrees Celsius.",
+        "Every reading is within the range that is possible for its unit (such as 0 to 100 %), and"
+        " all readings of a channel have one unit. The meter counters reads whole numbers of"
+        " events, and temperatures are between -60 and 150 degrees Celsius.",
         "No core or GPU is busy for 140 % of the time, and no chip survives temperatures outside"
         " -60 to 150 degrees Celsius. The kernel counts whole events.",
         READINGS_AS_READ,
@@ -432,9 +440,10 @@ RULES = (
         "readings-gaps",
         "During the run, no meter goes without a reading for more than ten of its periods (or five"
         " seconds, if that is longer).",
-        "What happened in a gap is unknown; the coverage beside each figure shows how much of the"
-        " run has readings.",
-        "find out what delayed the meter, then run again",
+        "What happened in a gap is unknown. Readers see the coverage beside each figure: the share"
+        " of the run that has readings.",
+        "find out what delayed the meter (another program, a loose cable, a lost connection), then"
+        " run again",
         (OfBundle("readings-gaps", _gaps, severity=Severity.WARNING),),
     ),
 )

@@ -43,18 +43,20 @@ def _violation(context: BundleContext, node: NodeContext, meter: str) -> Violati
         f"readings of {meter}, which every {context.request.platform} with the vendor's kernel"
         " offers"
     )
-    return Violation(node.meters_file, what, f"{str(reason)[:200]}, on {node.system.get('kernel')}")
+    observed = f"{str(reason)[:200]}; the kernel is {node.system.get('kernel')}"
+    return Violation(node.meters_file, what, observed)
 
 
 RULES = (
     Rule(
         "board-sensors",
-        "A run on a board has readings of the sensors that its device profile lists. With "
-        "another kernel than the vendor's, or in a container, a sensor may be absent, which is "
-        "reported as a note.",
-        "The vendor's kernel always offers these sensors to every user. Without them, nothing"
-        " shows that the run was made on this board, or whether heat slowed it down.",
-        "run outside of a container, and give the user that runs the suite read access to /sys",
+        "A run on a board has readings of every sensor that the board's device profile lists. With"
+        " a kernel other than the vendor's, or in a container, a sensor may be absent. The run is"
+        " then still valid, and a note names the sensor.",
+        "The vendor's kernel always offers these sensors to every user. Without their readings,"
+        " nothing shows that the run was made on this board, or whether heat slowed it down.",
+        "run with the vendor's kernel, outside of a container, and give the user that runs the"
+        " suite read access to /sys",
         (
             OfBundle("board-sensors", _absent_on_stock_kernel),
             OfBundle(SENSORS_ELSEWHERE, _absent_elsewhere, severity=Severity.NOTE),

@@ -47,13 +47,13 @@ def _digests(context: BundleContext) -> Violations:
                     line,
                 )
                 continue
-            first = first or events[0]
+            first = first or (rank, events[0].value)
             for kind in KINDS:
-                found, wanted = events[0].value[kind], first.value[kind]
+                found, wanted = events[0].value[kind], first[1][kind]
                 if found != wanted:
                     yield Violation(
                         log_name(rank),
-                        f"{wanted[:16]}…, the {kind} digest that other ranks logged for epoch"
+                        f"{wanted[:16]}…, the {kind} digest that rank {first[0]} logged for epoch"
                         f" {epoch}",
                         f"{found[:16]}…",
                         events[0].line,
@@ -119,13 +119,15 @@ def _is_well_formed(event: LogEvent) -> bool:
 RULES = (
     Rule(
         "state-digests",
-        "Every rank of a closed run logs digests of parameters, velocities and statistics after"
-        " every epoch. If digests are logged, all ranks log the same ones. The digests of"
-        " parameters and of velocities are new after every epoch, and differ from each other. The"
-        " statistic digest is the SHA-256 of an empty input if, and only if, the model has no"
-        " statistics.",
+        "After every epoch, every rank of a closed run logs three digests: of the model's"
+        " parameters, of the optimizer's velocities, and of the normalisation statistics. An open"
+        " run may leave them out. All ranks log the same three digests after the same epoch."
+        " The parameter digest and the velocity digest are new after every epoch, and differ from"
+        " each other. The statistic digest is the SHA-256 of an empty input if the model has no"
+        " normalisation statistics, and another digest if it has some.",
         "The digests fix every epoch's training state before anybody knows which epoch an audit"
-        " will ask for.",
+        " will ask for. Ranks that train together have the same state. Each epoch changes"
+        " parameters and velocities, so a repeated digest was copied, or nothing was trained.",
         FIX,
         (OfBundle("state-digests", _digests),),
     ),

@@ -6,6 +6,7 @@ import numpy as np
 from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.bundle.layout import PARTS, STEPS
 from suite.catalog.timings import Timing
+from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.requested_timings import timings_of
 from suite.compliance.rule import (
     BundleContext,
@@ -40,23 +41,25 @@ def _agrees(context: BundleContext) -> Violations:
             if len(taken):
                 yield Violation(
                     STEPS,
-                    f"no values of {name} on rank {rank}: in {ASYNCHRONOUS} timing the loop does"
-                    " not wait for the device within an epoch",
+                    f"no values of {name} on rank {rank}, because in {ASYNCHRONOUS} timing the loop"
+                    " does not wait for the device within an epoch",
                     f"{part_s[taken[0]]:.3g} s in step {steps.step[taken[0]]};"
                     f" {counted(len(taken), 'such step')}",
+                    fix=TRAINING_LOOP,
                 )
 
 
 RULES = (
     Rule(
         "asynchronous-timing",
-        "A run in asynchronous timing has one rank, no memory budget, and an accelerator on which"
-        " its implementation supports this timing. Its step records have fetch times, but no times"
-        " of copies, computing or communication.",
-        "On a CPU, the loop has no device to wait for; with several ranks or a memory budget, it"
-        " waits in every step."
-        " A loop that does not wait knows when a step was submitted, not when it was computed.",
-        "leave --timing out",
+        "In asynchronous timing, the training loop waits for the device only at the end of an"
+        " epoch. A run in this timing has one rank, no memory budget, and an accelerator for which"
+        " the implementation supports this timing. The run's step records have fetch times, but no"
+        " times of copies, computing or communication.",
+        "On a CPU, the loop has no device to wait for; with several ranks or a memory budget, the"
+        " loop waits in every step. A loop that does not wait knows when a step was submitted, not"
+        " when the step was computed.",
+        "run again without --timing",
         (
             OfRequest("timing-possible", _check_timing),
             OfBundle("timing-agrees", _agrees),
