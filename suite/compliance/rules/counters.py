@@ -10,6 +10,7 @@ from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
+from suite.files.counted import counted
 from suite.metrics.core_clocks import core_clocks
 
 ORDER = 83  # after the readings' own rules
@@ -53,8 +54,9 @@ def _arithmetic(context: BundleContext) -> Violations:
         if cycles is not None and cores and cycles > cores * clock_hz * SCALING:
             yield Violation(
                 node.file,
-                f"at most {cores} cores x {clock_hz / 1e9:.2f} billion cycles a second",
-                f"{cycles / 1e9:.2f} billion",
+                f"at most {cores * clock_hz / 1e9:.2f} billion cycles a second, on"
+                f" {counted(cores, 'core')} at {clock_hz / 1e9:.2f} GHz (10% more is tolerated)",
+                f"{cycles / 1e9:.2f} billion cycles a second",
             )
         if (
             cycles is not None
@@ -62,16 +64,15 @@ def _arithmetic(context: BundleContext) -> Violations:
             and instructions > MAX_PER_CYCLE * cycles
         ):
             ratio = instructions / cycles if cycles > 0 else math.inf
-            yield Violation(
-                node.file, f"at most {MAX_PER_CYCLE:g} instructions a cycle", f"{ratio:.3g}"
-            )
+            expected = f"at most {MAX_PER_CYCLE:g} instructions a cycle"
+            yield Violation(node.file, expected, f"{ratio:.3g} instructions a cycle")
         for part, whole in PARTS:
             smaller, larger = _rate(node, part, window), _rate(node, whole, window)
             if smaller is not None and larger is not None and smaller > SCALING * larger:
                 yield Violation(
                     node.file,
-                    f"at most as many {part} as {whole}",
-                    f"{smaller:.4g} and {larger:.4g} a second",
+                    f"at most as many {part} as {whole} (10% more is tolerated)",
+                    f"{smaller:.4g} {part} and {larger:.4g} {whole} a second",
                 )
 
 
@@ -100,9 +101,10 @@ def _switches(context: BundleContext) -> Violations:
         if switches == 0 and clock is not None and clock * SECONDS_PER_NS > MIN_TASK_S:
             yield Violation(
                 node.file,
-                f"context switches in {clock * SECONDS_PER_NS:.1f} s of the task clock: the loop"
+                "at least one context switch in"
+                f" {clock * SECONDS_PER_NS:.1f} s of the task clock, because the training loop"
                 " waits for the disk after every epoch",
-                "none",
+                "no context switch",
             )
         if (
             migrations is not None
@@ -110,8 +112,9 @@ def _switches(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 node.file,
-                f"no more migrations between cores than the {switches:.0f} context switches",
-                f"{migrations:.0f}",
+                f"at most as many moves between cores (cpu_migrations) as context switches,"
+                f" {switches:.0f} (10% plus {MIGRATIONS_SLACK:g} more is tolerated)",
+                f"{migrations:.0f} moves between cores",
             )
 
 
@@ -135,10 +138,11 @@ def _as_set(context: BundleContext) -> Violations:
         ):
             stated, is_read = str(settings.get(name, NOT_COUNTED)), f"{name}.count" in read
             if is_read is stated.startswith(NOT_COUNTED):
+                said = f"say {stated[:100]!r}" if name in settings else "do not name this event"
                 yield Violation(
                     node.file,
-                    f"{'no readings' if is_read else 'readings'} of {name}: the settings of the"
-                    f" counters meter say {stated[:100]!r}",
+                    f"{'no readings' if is_read else 'readings'} of {name}, because the settings of"
+                    f" the counters meter {said}",
                     f"{len(node.channels.get('counters', f'{name}.count'))} readings",
                 )
 
@@ -167,7 +171,7 @@ def _instructions_of_model(context: BundleContext) -> Violations:
                 node.file,
                 f"at least {needed:.3g} instructions a second for the arithmetic of"
                 f" {request.model}",
-                f"{instructions:.3g}",
+                f"{instructions:.3g} instructions a second",
             )
 
 
@@ -196,9 +200,10 @@ def _clock_follows(context: BundleContext) -> Violations:
         if known[slow] < SLOWER_CLOCK * known[fast] and slow_s < SAME_TIME * fast_s:
             yield Violation(
                 node.file,
-                f"longer compute times in the steps of epoch {slow}, at {known[slow] / 1e9:.2f}"
-                f" GHz, than in the steps of epoch {fast}, at {known[fast] / 1e9:.2f} GHz",
-                f"{slow_s * 1000:.3f} and {fast_s * 1000:.3f} ms",
+                f"a mean compute time per step at least 5% longer in epoch {slow} (at"
+                f" {known[slow] / 1e9:.2f} GHz) than in epoch {fast} (at"
+                f" {known[fast] / 1e9:.2f} GHz)",
+                f"{slow_s * 1000:.3f} ms in epoch {slow}, {fast_s * 1000:.3f} ms in epoch {fast}",
             )
 
 
@@ -234,15 +239,15 @@ def _memory_of_node(
     if len(in_run) and in_run.maximum < min_bytes:
         yield Violation(
             node.file,
-            f"at least {min_bytes} bytes in use by the implementation",
-            f"{in_run.maximum:.0f} bytes at most",
+            f"at least {min_bytes} bytes in use by the implementation in at least one reading",
+            f"at most {in_run.maximum:.0f} bytes in use in any reading",
         )
     processes = max(size.maximum, 1.0)
     max_bytes = PEAK_TOLERANCE * peak.maximum * processes
     if len(rss) and len(peak) and len(size) and rss.maximum > max_bytes:
         yield Violation(
             node.file,
-            f"at most {max_bytes:.0f} bytes: {PEAK_TOLERANCE:g} x {processes:.0f}"
+            f"at most {max_bytes:.0f} bytes in use: {PEAK_TOLERANCE:g} x {processes:.0f}"
             f" process{'es' * (processes > 1)} x {peak.maximum:.0f} bytes, the largest peak of a"
             " process",
             f"{rss.maximum:.0f} bytes in use",
@@ -251,9 +256,9 @@ def _memory_of_node(
     if len(faults) and not faults.maximum > 0 and rss.maximum > min_bytes:
         yield Violation(
             node.file,
-            "page faults: a process causes them when it first touches memory, and"
-            f" {rss.maximum:.0f} bytes were in use",
-            f"none in {len(faults)} readings",
+            "a number of page faults above zero, because a process causes page faults when it first"
+            f" touches memory, and {rss.maximum:.0f} bytes were in use",
+            f"0 page faults in each of {counted(len(faults), 'reading')}",
         )
 
 
@@ -300,8 +305,9 @@ def _disk(context: BundleContext) -> Violations:
             if busy_s > BUSY_TOLERANCE * passed_s + BUSY_SLACK_S:
                 yield Violation(
                     node.file,
-                    f"a disk that is busy for {passed_s:.1f} s at most",
-                    f"{busy_s:.1f} s",
+                    f"a disk that is busy for at most {passed_s:.1f} s, the time from its first to"
+                    f" its last reading (5% plus {BUSY_SLACK_S:g} s more is tolerated)",
+                    f"a disk that is busy for {busy_s:.1f} s",
                 )
         moved_bytes = sum(
             each.maximum - each.minimum
@@ -311,8 +317,8 @@ def _disk(context: BundleContext) -> Violations:
         if len(busy) >= 2 and busy.maximum == busy.minimum and moved_bytes > MAX_IDLE_BYTES:
             yield Violation(
                 node.file,
-                f"a disk that is busy while it moves {moved_bytes:.0f} bytes",
-                "0 s of busy time",
+                f"a busy time above 0 s for a disk that moved {moved_bytes:.0f} bytes",
+                "a busy time of 0 s",
             )
         grown = resident.maximum - float(resident.values[0]) if len(resident) >= 2 else 0.0
         filled = context.request.cache_cleared is True and grown >= EMPTIED
@@ -321,7 +327,7 @@ def _disk(context: BundleContext) -> Violations:
                 node.file,
                 f"some bytes read from the disk, because {grown:.0%} of the data entered the page"
                 " cache after it was emptied",
-                "none",
+                "no bytes read from the disk",
             )
 
 
@@ -359,14 +365,18 @@ def _listed(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "counts-possible",
-        "The processor's counts are consistent with one another and with its cores and clock, and"
-        " the counted events are those in the meter's settings. An implementation with more than"
-        " five seconds on the task clock has context switches. The number of moves between"
-        " cores is at most the number of context switches.",
-        "A core has one cycle per clock tick and retires at most ten instructions a cycle; "
-        "misses are a part of accesses, and branches a part of instructions. The training loop "
-        "waits for the storage medium after every epoch, which takes a context switch. The kernel "
-        "moves a thread to another core only while the thread does not run.",
+        "Over the run, the processor executes at most 12 instructions per cycle. Each core counts"
+        " at most one cycle per clock tick. There are no more cache misses than cache accesses, no"
+        " more mispredicted branches than branches, and no more branches than instructions. The"
+        " limits of cycles, misses and branches tolerate 10 % more. The counted events are those"
+        " in the settings of the counters meter. An implementation with more than five seconds on"
+        " the task clock has at least one context switch. The number of moves between cores is at"
+        " most the number of context switches (10 % plus 20 more is tolerated).",
+        "A core has one cycle per clock tick and retires at most ten instructions a cycle; misses"
+        " are a part of accesses, and branches a part of instructions. The training loop waits for"
+        " the storage medium after every epoch, which takes a context switch. The kernel moves a"
+        " thread to another core only while the thread does not run, so after a context switch."
+        " Counts that were made up or scaled one by one break these limits.",
         READINGS_AS_READ,
         (
             OfBundle("counts-possible", _arithmetic),
@@ -376,12 +386,15 @@ RULES = (
     ),
     Rule(
         "instructions-enough",
-        "A run on a CPU executes at least the instructions that the model's arithmetic needs if"
-        " every instruction makes 256 multiplications. An epoch takes longer to compute if its"
-        " processor clock is less than half of another epoch's.",
+        "A run of the workload's model on a CPU executes at least one instruction for every 256"
+        " multiplications that training this model takes. Of all epochs, compare the one with the"
+        " lowest and the one with the highest processor clock. If the lowest is less than half of"
+        " the highest, the mean compute time of a step is at least 5 % longer at the lowest.",
         "Training needs three times the multiplications of a forward pass for every sample. The"
         " widest instruction makes 64 multiplications, and fast convolutions need only a quarter of"
-        " the model's multiplications, so an instruction can replace at most 256 of the model's.",
+        " the model's multiplications, so an instruction can replace at most 256 of the model's."
+        " A processor computes more slowly at half its clock. Readings that were edited or copied"
+        " from another run do not fit the steps.",
         READINGS_AS_READ,
         (
             OfBundle("instructions-enough", _instructions_of_model),
@@ -390,16 +403,18 @@ RULES = (
     ),
     Rule(
         "memory-fits",
-        "The implementation uses at least the memory of an interpreter (or of the model's weights,"
-        " if the implementation is not the suite's). It uses at most the largest peak of a process"
-        " times the number of its processes. If page faults are counted, the count is above zero."
-        " The implementation logs a peak for each rank; if it has no processes besides its ranks,"
-        f" the largest of these is at least {100 * MIN_LOGGED_PEAK:g} % of the largest process peak"
+        "The implementation uses at least 4 MiB, the memory of an interpreter. (If it is not the"
+        " suite's, it uses at least two bytes for each parameter of the model.) It uses at most as"
+        " much memory as the number of its processes times the largest peak of any of them (5 %"
+        " more is tolerated). If page faults are counted, the count is above zero. The"
+        " implementation logs each rank's peak. If it has no processes besides its ranks, the"
+        f" largest logged peak is at least {100 * MIN_LOGGED_PEAK:g} % of the largest process peak"
         " that the memory meter read. The machine's used and available memory have the same sum in"
         f" every reading, within {100 * MAX_MEMORY_CHANGE:g} %.",
         "The kernel records the peak of every process, and the implementation logs its own peak."
-        " The meter computes the used memory from the total and the available memory at one"
-        " moment.",
+        " The meter computes the used memory as the total minus the available memory, so the two"
+        " always add up to the total. If somebody lowered the memory in one of these records, it"
+        " would no longer fit the others.",
         READINGS_AS_READ,
         (
             OfBundle("memory-fits", _memory),
@@ -409,9 +424,13 @@ RULES = (
     ),
     Rule(
         "disk-fits",
-        "A disk is busy while it moves bytes, is never busy for longer than the time that passed,"
-        " and is read when data come into an emptied page cache.",
-        "The kernel counts the time with a disk request in flight, and the bytes of every request.",
+        "A disk that moves more than 256 MiB has a busy time above zero. Between its first and its"
+        " last reading, a disk is busy for at most the time that passes (5 % plus 1 s more is"
+        " tolerated). If the page cache was emptied before the run and at least half of the data"
+        " set entered it afterwards, bytes were read from the disk.",
+        "The kernel counts the bytes of every disk request, and the time with a request in flight."
+        " Data that are not in the page cache are read from the disk. If somebody edited one of"
+        " these readings, it would no longer fit the others.",
         READINGS_AS_READ,
         (OfBundle("disk-fits", _disk),),
     ),

@@ -125,10 +125,13 @@ def _check_cpu_time(context: BundleContext) -> Violations:
         cores = each.node.cores_read or None
         for most, of in (
             (cores, "the machine has as many cores"),
-            (each.utilised, "utilisation.total shows no more for all programs together"),
+            (each.utilised, "by utilisation.total, all programs together used no more"),
         ):
             if each.used is not None and most is not None and each.used > most * TOLERANCE + SLACK:
-                expected = f"at most {most:.3g} CPU seconds per second, because {of}"
+                expected = (
+                    f"at most {most:.3g} CPU seconds per second by the implementation (10% plus 0.1"
+                    f" more is tolerated), because {of}"
+                )
                 observed = f"{each.used:.2f} CPU seconds per second by the implementation"
                 yield Violation(each.node.file, expected, observed)
 
@@ -143,10 +146,11 @@ def _agree(context: BundleContext) -> Violations:
             continue
         if abs(clock_ns * SECONDS_PER_NS - used) > (TOLERANCE - 1) * used + SLACK:
             expected = (
-                f"a task clock of {used:.2f} s per second, equal to the CPU time of the process"
-                " tree"
+                f"a task clock (counters meter) of {used:.2f} s per second, the CPU time of the"
+                " process tree (cpu meter), within 10% plus 0.1 s"
             )
-            yield Violation(node.file, expected, f"{clock_ns * SECONDS_PER_NS:.2f} s per second")
+            observed = f"a task clock of {clock_ns * SECONDS_PER_NS:.2f} s per second"
+            yield Violation(node.file, expected, observed)
 
 
 def _total(context: BundleContext) -> Violations:
@@ -163,9 +167,10 @@ def _total(context: BundleContext) -> Violations:
         mean = sum(means) / len(means)
         if abs(total.mean - mean) > MAX_MEAN_DIFFERENCE:
             expected = (
-                f"a total utilisation of {mean:.1f} %, the mean utilisation of {len(means)} cores"
+                f"a mean utilisation.total of {mean:.1f} %, which is the mean utilisation of the"
+                f" {counted(len(means), 'core')} (within {MAX_MEAN_DIFFERENCE:g} percentage points)"
             )
-            yield Violation(node.file, expected, f"{total.mean:.1f} %")
+            yield Violation(node.file, expected, f"a mean of {total.mean:.1f} %")
 
 
 def _ticks(context: BundleContext) -> Violations:
@@ -183,8 +188,9 @@ def _ticks(context: BundleContext) -> Violations:
         if wrong > MAX_TICKED:
             yield Violation(
                 node.file,
-                "utilisation.total to equal busy kernel ticks divided by all ticks, both whole"
-                f" numbers (at most {np.median(most):.0f} ticks fit between two readings)",
+                "utilisation.total to be a quotient of whole numbers in at least"
+                f" {1 - MAX_TICKED:.0%} of the readings: busy kernel ticks divided by all kernel"
+                f" ticks, of which {np.median(most):.0f} fit between two readings",
                 f"no such quotient in {wrong:.0%} of {len(are_shares)} readings",
             )
 
@@ -204,24 +210,28 @@ def _load(context: BundleContext) -> Violations:
         busy, own, used, utilised = each.busy, each.own, each.used, each.utilised
         if busy is None or own is None:
             continue
+        by_suite = f"{own:.2f} CPU seconds per second by the suite"
         if own > busy * TOLERANCE + SLACK:
             expected = (
                 f"at most {busy:.2f} CPU seconds per second by the suite, because all programs"
                 " together used no more"
             )
-            yield Violation(each.node.file, expected, f"{own:.2f}")
+            yield Violation(each.node.file, expected, by_suite)
         if used is not None and used > own * TOLERANCE + SLACK:
             expected = (
                 f"at least {used:.2f} CPU seconds per second by the suite, because they include the"
                 f" implementation's {used:.2f}"
             )
-            yield Violation(each.node.file, expected, f"{own:.2f}")
+            yield Violation(each.node.file, expected, by_suite)
         if utilised is not None and abs(each.busy_or_stolen - utilised) > (
             (TOLERANCE - 1) * utilised + LOST_TICKS
         ):
-            expected = f"{utilised:.2f} busy CPU seconds per second, as utilisation.total says"
+            what = "busy or stolen CPU seconds per second according to"
             yield Violation(
-                each.node.file, expected, f"{each.busy_or_stolen:.2f} by the load meter"
+                each.node.file,
+                f"{utilised:.2f} {what} the load meter, as utilisation.total says (within 10% plus"
+                f" {LOST_TICKS:g})",
+                f"{each.busy_or_stolen:.2f} {what} the load meter",
             )
 
 
@@ -245,8 +255,8 @@ def _correlated(node: NodeContext, course: CoresOverTime, least: float) -> Viola
     if not correlation >= least:
         yield Violation(
             node.file,
-            "busy CPU time that rises and falls with utilisation.total, the kernel's count of"
-            " the same cores",
+            f"a correlation of at least {least:g} between the busy or stolen CPU time (load meter)"
+            " and utilisation.total, because both count the same cores",
             f"a correlation of {correlation:.2f} over {len(course.busy)} readings",
         )
 
@@ -285,8 +295,9 @@ def _check_own_cpu_time(context: BundleContext) -> Violations:
             yield Violation(
                 each.node.file,
                 f"at most {most:.2f} CPU seconds per second by the suite's processes:"
-                f" {each.used:.2f} by the implementation, {reading:.2f} by meters, and a tolerance",
-                f"{each.own:.2f}",
+                f" {each.used:.2f} by the implementation (plus 10%), {reading:.2f} by the meters,"
+                f" and {SLACK:g} of tolerance",
+                f"{each.own:.2f} CPU seconds per second by the suite's processes",
             )
 
 
@@ -307,9 +318,10 @@ def _threads(context: BundleContext) -> Violations:
         if used is not None and used > allowed * TOLERANCE:
             yield Violation(
                 node.file,
-                f"at most {allowed:g} CPU seconds per second with {counted(threads, 'thread')} and"
-                f" {counted(workers, 'worker')}",
-                f"{used:.2f}",
+                f"at most {allowed:g} CPU seconds per second by the implementation, with"
+                f" {counted(threads, 'thread')} and {counted(workers, 'worker')} (10% more is"
+                " tolerated)",
+                f"{used:.2f} CPU seconds per second by the implementation",
             )
 
 
@@ -331,17 +343,18 @@ def _requested(context: BundleContext) -> Violations:
         if not len(size):
             continue
         usual, record = float(np.median(size.values)), of_nodes.get(node.file)
-        observed = f"a median of {usual:g} over {len(size)} readings in the run"
+        observed = f"a median of {usual:g} processes over {len(size)} readings in the run"
         if usual > most:
             expected = f"at most {most} process{'es' * (most != 1)} for {ranks_text(range(ranks))}"
             yield Violation(
-                node.file, f"{expected} with {counted(workers, 'worker')} each", observed
+                node.file, f"{expected} with {counted(workers, 'worker')} per rank", observed
             )
         if record is not None and usual < LEAST_PER_RANK * len(record.ranks):
             yield Violation(
                 node.file,
                 f"at least {LEAST_PER_RANK * len(record.ranks)} processes for"
-                f" {ranks_text(record.ranks)} on {record.host[:100]}",
+                f" {ranks_text(record.ranks)} on {record.host[:100]}: a rank and its heartbeat"
+                " process",
                 observed,
                 fix="hand in nodes.json and the readings as the recorders wrote them",
             )
@@ -354,13 +367,14 @@ def _busy(context: BundleContext) -> Violations:
         return
     parallel = context.request.parallel
     computing = context.steps.sum_s("compute_s") / context.run_s / parallel.nodes
-    while_ = f"while {computing:.2f} ranks compute on average"
+    each_rank = f"a core for each rank that computes ({computing:.2f} at a time on average)"
     swapless = [node.file for node, _ in context.nodes_in_run() if not _has_swapped(node)]
     for node, window in context.nodes_in_run():
         busy, least = node.busy_cores(window), MIN_BUSY_SHARE * computing
         if node.file in swapless and busy is not None and busy < least:
-            expected = f"at least {least:.2f} busy cores {while_}"
-            yield Violation(node.file, expected, f"{busy:.2f} by utilisation.total")
+            expected = f"at least {least:.2f} busy cores on average, half {each_rank}"
+            observed = f"{busy:.2f} busy cores on average, by utilisation.total"
+            yield Violation(node.file, expected, observed)
     for each in _rates(context):
         used, least = each.used, MIN_OWN_SHARE * computing
         if (
@@ -369,8 +383,9 @@ def _busy(context: BundleContext) -> Violations:
             and each.node.file in swapless
             and not _is_crowded(each)
         ):
-            expected = f"at least {least:.2f} CPU seconds per second {while_}"
-            yield Violation(each.node.file, expected, f"{used:.2f} by the implementation")
+            what = "CPU seconds per second by the implementation"
+            expected = f"at least {least:.2f} {what}, a quarter of {each_rank}"
+            yield Violation(each.node.file, expected, f"{used:.2f} {what}")
 
 
 def _is_crowded(each: Rates) -> bool:
@@ -404,9 +419,10 @@ def _loads(context: BundleContext) -> Violations:
         if load.mean < needed:
             yield Violation(
                 node.file,
-                f"a mean load of at least {needed:.1f} % on the {node.cores_read} cores of"
-                f" {record.host}, because a rank computed there for {longest_s:.1f} s",
-                f"{load.mean:.1f} %",
+                f"a mean utilisation of at least {needed:.1f} % on the"
+                f" {counted(node.cores_read, 'core')} of {record.host}, because a rank computed"
+                f" there for {longest_s:.1f} s of the run's {context.run_s:.1f} s",
+                f"a mean utilisation of {load.mean:.1f} %",
             )
 
 
@@ -434,9 +450,9 @@ def _idle(context: BundleContext) -> Violations:
         if node.is_busy_before:
             yield Violation(
                 node.idle_file,
-                f"an idle machine before the run: at most {MAX_IDLE_UTILISATION:g} % of its"
-                " processor used",
-                f"{node.idle.get('cpu', 'utilisation.total').mean:.0f} %",
+                "an idle machine before the run: a mean processor utilisation of at most"
+                f" {MAX_IDLE_UTILISATION:g} %",
+                f"a mean utilisation of {node.idle.get('cpu', 'utilisation.total').mean:.0f} %",
             )
 
 
@@ -445,13 +461,17 @@ RULES = (
         "cpu-time-agrees",
         "The implementation uses no more CPU time than the cores have, and no more than all"
         " programs together use. The counters meter (task clock) and the cpu meter (process_tree)"
-        " read the same CPU time, within 10 % plus 0.1 core. The total utilisation is the mean of"
-        " the cores' utilisations. It is the number of busy kernel ticks divided by the number of"
-        " all ticks. No more ticks are counted than fit between two readings.",
+        " read the same CPU time of the implementation. In these three comparisons, 10 % plus 0.1"
+        " core more is tolerated. Over the run, the mean of utilisation.total is the mean of the"
+        " cores' utilisations, within 5 percentage points. In at least 90 % of its readings,"
+        " utilisation.total is a quotient of whole numbers: busy kernel ticks divided by all"
+        " kernel ticks since the previous reading, which are no more than fit between the two"
+        " readings (5 % plus one tick more is tolerated).",
         "The implementation's CPU time is read from its processes, the utilisation from the"
         " kernel's idle time. Both count the same cores independently, so they disagree if one of"
-        " them was edited. A kernel tick has a fixed length, so a run whose times were shortened"
-        " has more ticks than fit into them.",
+        " them was edited. If somebody scaled or interpolated the utilisation, it is not a quotient"
+        " of whole numbers. A kernel tick has a fixed length: if somebody shortened a run's times,"
+        " its readings count more ticks than fit between them.",
         FIX,
         (
             OfBundle("cpu-time-possible", _check_cpu_time),
@@ -462,14 +482,18 @@ RULES = (
     ),
     Rule(
         "load-agrees",
-        "The load meter reads the CPU time of the suite, implementation included, and of all"
-        " programs. The implementation uses no more CPU time than the suite, and the suite no more"
-        " than all programs. The suite uses at most 10 % plus 0.1 core more than the implementation"
-        " and the meters together. Over the run, the load meter's busy time plus stolen time equals"
-        " the utilisation; from reading to reading, both rise and fall together.",
+        "The load meter reads two CPU times: the suite's (implementation included) and the busy"
+        " time of all programs. The implementation uses no more CPU time than the suite, and the"
+        " suite no more than all programs (10 % plus 0.1 core more is tolerated). The suite uses"
+        " no more than the implementation (plus 10 %) and the meters together, plus 0.1 core. Over"
+        " the run, the load meter's busy time plus stolen time equals the cpu meter's utilisation,"
+        " within 10 % plus 0.2 core. From one reading to the next, busy plus stolen time and"
+        " utilisation rise and fall together: if both vary, their correlation is at least 0.6. If"
+        " the utilisation varies, a correlation below 0.93 gives a warning.",
         "Utilisation, load and the implementation's CPU time are read separately on the same cores,"
         " once a second, so they disagree if one of them was edited. Busy time that is not the"
-        " suite's is recorded as the load of other programs.",
+        " suite's is recorded as the load of other programs. If somebody hid other programs by"
+        " lowering the busy time or raising the suite's, the readings would no longer agree.",
         READINGS_AS_READ,
         (
             OfBundle("load-possible", _load),
@@ -483,11 +507,13 @@ RULES = (
         "The implementation has at most as many processes as its ranks, their workers and the"
         " programs that start them need. In a run on several nodes, each node has at least two"
         " processes per rank (the rank and its heartbeat process). Both limits apply to the median"
-        " of the readings. A run of one rank on a CPU uses at most one core for each thread and"
-        " each worker, plus half a core.",
+        " number of processes in a node's readings. In a run of one rank on a CPU, the"
+        " implementation uses at most one core for each thread and each worker, plus half a core"
+        " (10 % more is tolerated).",
         "More threads or workers than requested are another configuration. One thread cannot use"
-        " two CPU seconds per second of wall time, so such a run states too short a wall time. If"
-        " a rank ran on another machine, the power that it used there is missing here.",
+        " two CPU seconds per second of wall time: a run that shows this used more threads or"
+        " states too short a wall time. If a rank ran on another machine, the power that it used"
+        " there is missing here.",
         "give the right number of threads (--threads), of processes that load data (--workers) and"
         " of ranks on each node (--ranks-per-node); then run again",
         (
@@ -497,12 +523,16 @@ RULES = (
     ),
     Rule(
         "cpu-busy",
-        "While ranks compute on a CPU, each keeps at least half a core of its own node busy,"
-        " unless the machine swaps. The implementation itself uses at least a quarter of a core"
-        " for each of these ranks, unless the load meter shows that other programs had the cores.",
+        "This rule covers runs on a CPU. The compute times of the steps show how many ranks"
+        " compute at a time, on average over the run and per node. On each node, at least half a"
+        " core is busy for each of these ranks, and the implementation itself uses at least a"
+        " quarter of a core for each. Neither limit applies to a node that swaps. The second does"
+        " not apply if the load meter shows that other programs kept the remaining cores busy. In"
+        " a run on several nodes, each node also keeps at least a quarter of a core busy while the"
+        " rank that computes longest on this node computes.",
         "A computing rank keeps a core busy. It uses little CPU time only if other programs"
         " need the cores, and even then it gets a part of them. If a node was idle while its ranks"
-        " computed, its readings come from another run.",
+        " computed, its readings were edited or come from another run.",
         FIX,
         (
             OfBundle("cpu-busy", _busy, needs_split=True),

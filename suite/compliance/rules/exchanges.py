@@ -47,7 +47,7 @@ def _epoch_in_step(rank: int, epoch: int, steps: "StepRecords", first: "StepReco
             "fetch, copy, compute and communication together to take the same share of epoch"
             f" {epoch} on rank {rank} as on rank 0, {shares[0]:.1%} ±"
             f" {100 * MAX_UNEXPLAINED_SHARE:g} percentage points",
-            f"{shares[1]:.1%}, although the ranks wait for one another in every step",
+            f"{shares[1]:.1%} of the epoch, although the ranks wait for one another",
         )
     starts_s = [(one.start_ns - one.start_ns[0]) * SECONDS_PER_NS for one in (first, steps)]
     apart_s = abs(starts_s[1] - starts_s[0])
@@ -61,8 +61,8 @@ def _epoch_in_step(rank: int, epoch: int, steps: "StepRecords", first: "StepReco
         yield Violation(
             STEPS,
             f"step {steps.step[place]} (epoch {epoch}) to start on rank {rank} within"
-            f" {limit_s:.3g} s of its start on rank 0, each counted from the rank's own first"
-            " step of the epoch",
+            f" {limit_s:.3g} s of its start on rank 0 (both starts counted from the start of the"
+            " rank's first step of the epoch)",
             f"{apart_s[place]:.3g} s apart",
         )
 
@@ -88,13 +88,14 @@ def _exchanges(context: BundleContext) -> Violations:
     if parallel.nodes == 1 or parallel.collective != "mpi":
         return
     for rank, steps in context.steps.by_rank():
-        without = ends_update(context.request, steps) & ~(steps.communication_s > 0)
+        updates = ends_update(context.request, steps)
+        without = updates & ~(steps.communication_s > 0)
         if without.any():
             yield Violation(
                 STEPS,
                 f"a wait for the gradients of the other nodes in every update of rank {rank}",
-                f"no wait in {int(without.sum())} of {len(steps)} steps, first in step"
-                f" {steps.step[without][0]}",
+                f"no wait in {int(without.sum())} of {counted(int(updates.sum()), 'update')}, first"
+                f" in step {steps.step[without][0]}",
             )
 
 
@@ -109,9 +110,9 @@ def _takes(context: BundleContext) -> Violations:
         if wait_s < MIN_EXCHANGE_S:
             yield Violation(
                 STEPS,
-                f"a wait of at least {MIN_EXCHANGE_S * 1e6:g} microsecond for the other ranks'"
-                f" gradients in the median update of rank {rank}",
-                f"{wait_s * 1e6:.3g} microseconds",
+                f"a median wait of at least {MIN_EXCHANGE_S * 1e6:g} microsecond for the other"
+                f" ranks' gradients, over the updates of rank {rank}",
+                f"a median wait of {wait_s * 1e6:.3g} microseconds",
             )
 
 
@@ -128,8 +129,8 @@ def _accumulated(context: BundleContext) -> Violations:
         if waits.any():
             yield Violation(
                 STEPS,
-                f"exchanges on rank {rank} only after every {context.request.accumulation}"
-                " mini-batches and at an epoch's end",
+                f"waits for exchanges on rank {rank} only after every"
+                f" {context.request.accumulation} mini-batches and at an epoch's end",
                 f"waits in {int(waits.sum())} other steps, first in step {steps.step[waits][0]}",
             )
 
@@ -166,18 +167,24 @@ def _count(bucket: Any) -> int | None:
 RULES = (
     Rule(
         "ranks-in-step",
-        "All ranks take equally long for the same steps. On every rank, the timed parts of the"
-        " steps take the same share of an epoch as on rank 0, within a tenth of the epoch.",
-        "If ranks sum their gradients in every step, they wait for one another.",
+        "In each epoch, every rank is compared with rank 0. Each step starts on both ranks at the"
+        " same time, counted from the start of the rank's first step of the epoch; the tolerance"
+        " is twice the epoch's longest step plus 1 ms. The timed parts of the steps (fetch, copy,"
+        " compute and communication) together take the same share of the epoch on both ranks,"
+        " within 10 percentage points.",
+        "Ranks sum their gradients, so they wait for one another, and none can run ahead. If"
+        " somebody made up, copied or scaled a rank's step times, its steps start too early or too"
+        " late, or fill another share of the epoch.",
         TRAINING_LOOP,
         (OfBundle("ranks-in-step", _in_step),),
     ),
     Rule(
         "ranks-exchange",
-        "Ranks exchange each bucket of gradients once an update, after as many mini-batches as"
-        " requested, and wait for the exchange only then. With the suite's all-reduce, the median"
-        " wait of a rank is at least 1 microsecond, and ranks on several nodes wait in every"
-        " update. A single rank never waits.",
+        "Ranks exchange each bucket (group) of gradients once per update of the weights, after as"
+        " many mini-batches as requested, and wait for the exchange only then. With the suite's"
+        " all-reduce, the median wait of each rank is at least 1 microsecond, and if the ranks run"
+        " on several nodes, each rank waits in every update. In a run of one rank, this rank never"
+        " waits.",
         "If gradients are exchanged less often, the exchange takes less time and fewer bytes, but"
         " the run trains with a larger mini-batch. A wait is never 0 s, because asking MPI whether"
         " a sum is complete takes time.",

@@ -31,6 +31,7 @@ ALONE = (
     log_name(0),
 )
 """Files of a run of one rank on one node."""
+WITHDRAW = f"write the reason into {layout.WITHDRAWN} as text, or remove this file"
 _OF_PLACE = re.compile(r"(?:log\.rank|readings\.node|baseload\.node)(\d{1,9})\.\w+")
 
 
@@ -62,7 +63,10 @@ def _check_file_names(context: BundleContext) -> Violations:
         name = file.relative_to(path).as_posix()
         if name not in known and not (name == layout.WITHDRAWN and layout.is_withdrawal(file)):
             yield Violation(
-                name, "only files that `suite run` writes", _observed(name, known, context)
+                name,
+                "only files that the suite writes for this run",
+                _observed(name, known, context),
+                fix=WITHDRAW if name == layout.WITHDRAWN else None,
             )
 
 
@@ -96,14 +100,17 @@ def _requested(context: BundleContext) -> Violations:
         if not 1 <= int(found[1]) < count:
             asked = f"{count} {what}{'s' * (count > 1)}"
             yield Violation(
-                name, f"only files of the {asked} requested", f"a file of {what} {found[1]}"
+                name,
+                f"only files of the {asked} requested, numbered from 0",
+                f"a file of {what} {found[1]}",
             )
 
 
 RULES = (
     Rule(
         "bundle-files",
-        "A bundle has the files of its format, for its ranks and nodes, and no others.",
+        "A bundle contains only files that the suite writes for the requested ranks and nodes."
+        " The submitter may add a file WITHDRAWN with a reason.",
         "A file that no check reads is not evidence. On file systems that ignore capital letters,"
         " files whose names differ only in these letters overwrite one another. The log of a rank"
         " shows that the rank worked.",

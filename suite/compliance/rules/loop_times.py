@@ -33,24 +33,25 @@ EVALUATION_BATCH = 250
 def _taken(context: BundleContext) -> Violations:
     """Check that no part of the steps is zero where it takes time."""
     parallel = context.request.parallel
+    most, zero = "in at least half of the steps", "in more than half of the steps of rank"
     for rank, steps in context.steps.by_rank():
         idle = (steps.compute_s <= 0).nonzero()[0]
         if len(idle):
             yield Violation(
                 STEPS,
-                "compute time in every step, because every step computes a loss",
-                f"0 s in step {steps.step[idle[0]]} of rank {rank};"
+                "a compute time above 0 s in every step, because every step computes a loss",
+                f"{steps.compute_s[idle[0]]:g} s in step {steps.step[idle[0]]} of rank {rank};"
                 f" {counted(len(idle), 'such step')}",
             )
         if _mostly_zero(steps.fetch_stall_s):
             yield Violation(
-                STEPS, "some time to fetch a mini-batch", f"0 s in most steps of rank {rank}"
+                STEPS, f"a fetch time above 0 s {most}", f"a fetch time of 0 s {zero} {rank}"
             )
         if context.request.accelerator == "cuda" and _mostly_zero(steps.copy_s):
             yield Violation(
                 STEPS,
-                "some time to copy a mini-batch to the accelerator",
-                f"0 s in most steps of rank {rank}",
+                f"a copy time above 0 s {most}, because mini-batches are copied to the accelerator",
+                f"a copy time of 0 s {zero} {rank}",
             )
         if (
             parallel.ranks > 1
@@ -59,8 +60,9 @@ def _taken(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 STEPS,
-                "some time to exchange gradients, because the run has no overlap",
-                f"0 s in most steps of rank {rank}",
+                f"a communication time above 0 s {most} that exchange gradients, because the run"
+                " does not overlap the exchange with computing",
+                f"a communication time of 0 s {zero} {rank} that exchange gradients",
             )
 
 
@@ -79,9 +81,9 @@ def _fetch(context: BundleContext) -> Violations:
         if sample_s < MIN_FETCH_S:
             yield Violation(
                 STEPS,
-                f"at least {MIN_FETCH_S * 1e9:g} ns per sample for a fetch without workers, in the"
-                f" median step of rank {rank}",
-                f"{sample_s * 1e9:.3g} ns",
+                f"a median fetch time of at least {MIN_FETCH_S * 1e9:g} ns per sample on rank"
+                f" {rank}, because the run has no workers",
+                f"a median of {sample_s * 1e9:.3g} ns per sample",
             )
 
 
@@ -95,9 +97,9 @@ def _gaps_between_steps(context: BundleContext) -> Violations:
         if len(gaps_ns) and float(np.median(gaps_ns)) < MIN_GAP_NS:
             yield Violation(
                 STEPS,
-                f"at least {MIN_GAP_NS:g} ns from the end of a step to the next fetch, in the"
-                f" median over the steps of rank {rank}",
-                f"a median of {np.median(gaps_ns):g} ns over {len(gaps_ns)} pairs of steps",
+                f"a median of at least {MIN_GAP_NS:g} ns from the end of a step to the start of the"
+                f" next step on rank {rank}",
+                f"a median of {np.median(gaps_ns):g} ns over {counted(len(gaps_ns), 'gap')}",
             )
 
 
@@ -131,16 +133,20 @@ def _long_enough(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "parts-taken",
-        "Every step has a compute time above zero. Most steps have a time above zero for fetching,"
-        " for copying (on a GPU) and for communication (with several ranks and no overlap). The"
-        " median gap between successive steps of an epoch is at least 20 ns. In a closed run"
-        " without workers, the median fetch takes at least 50 ns per sample.",
-        "The loop reads the clock before and after each part, and stores a step's record before"
-        " the next fetch. Without workers, the training process copies, decodes and normalises"
-        " every pixel itself, which takes more than 50 ns per sample. Shorter fetches show that"
-        " their time was counted elsewhere, or that other processes made the mini-batches.",
+        "On each rank, every step has a compute time above zero, and at least half of the steps"
+        " have a fetch time above zero. On a GPU, at least half of the steps have a copy time above"
+        " zero. In a run of several ranks without overlap, at least half of the steps that exchange"
+        " gradients have a communication time above zero. From the end of a step to the start of"
+        " the next step of the same epoch, the median time is at least 20 ns. In a closed run"
+        " without workers, the median fetch time is at least 50 ns per sample.",
+        "The loop reads the clock before and after each part of a step, so a part that is carried"
+        " out has a time above zero. The loop also stores a step's record before the next step"
+        " starts, which takes more than 20 ns. Without workers, the training process copies,"
+        " decodes and normalises every pixel itself, which takes more than 50 ns per sample. If a"
+        " fetch is shorter, its time was counted elsewhere, or other processes made the"
+        " mini-batches.",
         "take a time stamp before each fetch (start_ns in reference_impls/contract.py) and after"
-        " each part; with --workers, give the number of processes that fetch",
+        " each part; if other processes fetch, state their number with --workers",
         (
             OfBundle("parts-taken", _taken, needs_split=True),
             OfBundle("fetch-takes", _fetch, CLOSED),
@@ -149,14 +155,15 @@ RULES = (
     ),
     Rule(
         "evaluation-time",
-        "An evaluation takes at least a 48th of the compute time that a rank's fast training steps"
-        " (the 5 % quantile of the time per sample) need for as many samples. On an accelerator,"
-        f" a rank's mini-batch of fewer than {EVALUATION_BATCH} samples lowers the limit in"
-        " proportion.",
+        "A rank's fast training step is the one at the 5 % quantile of compute time per sample. On"
+        " each rank, an evaluation takes at least a 48th of the compute time that such steps need"
+        f" for as many samples. On an accelerator, if a rank's mini-batch has fewer than"
+        f" {EVALUATION_BATCH} samples, the limit is lower in proportion to this number.",
         "An evaluation needs a forward pass for every sample, which is a third of a training"
-        " step's work; the limit is a sixteenth of this third. On an accelerator, small"
-        " mini-batches waste time, so a whole evaluation batch can take as little time as a"
-        " smaller training batch.",
+        " step's work; the limit is a sixteenth of this third. In real runs, evaluations took at"
+        " least ten times as long as the limit. On an accelerator, a small training mini-batch"
+        " leaves the device partly idle, so an evaluation batch of"
+        f" {EVALUATION_BATCH} samples may take no longer than this mini-batch.",
         "evaluate every sample with the whole model, and run again",
         (OfBundle("evaluation-time", _long_enough, needs_split=True),),
     ),

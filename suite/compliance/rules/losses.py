@@ -57,7 +57,7 @@ def _check_loss_values(context: BundleContext) -> Violations:
         steps, row = context.steps, int(bad.nonzero()[0][0])
         yield Violation(
             STEPS,
-            "losses of zero or more",
+            "finite losses of zero or more",
             f"{losses[row]} in step {steps.step[row]} of epoch {steps.epoch[row]} on rank"
             f" {steps.rank[row]}; {counted(int(bad.sum()), 'such step')}",
         )
@@ -66,8 +66,8 @@ def _check_loss_values(context: BundleContext) -> Violations:
     if len(losses) > FIRST_STEPS and different < len(losses) / 10:
         yield Violation(
             STEPS,
-            "losses that differ from step to step",
-            f"{different} different losses in {len(losses)} steps",
+            f"at least {math.ceil(len(losses) / 10)} different losses in {len(losses)} steps",
+            f"{different} different loss{'es' * int(different != 1)}",
         )
     if (
         context.request.division == Division.CLOSED.value
@@ -79,8 +79,10 @@ def _check_loss_values(context: BundleContext) -> Violations:
         if not FIRST_LOSS[0] * guess <= first <= FIRST_LOSS[1] * guess:
             yield Violation(
                 STEPS,
-                f"a first loss near ln({context.request.data.classes}) = {guess:.2f}",
-                f"{first:.3f}, the mean of the first {FIRST_STEPS} steps",
+                f"a mean loss of {FIRST_LOSS[0] * guess:.2f} to {FIRST_LOSS[1] * guess:.2f} in the"
+                f" first {FIRST_STEPS} steps: {FIRST_LOSS[0]:g} to {FIRST_LOSS[1]:g} times"
+                f" ln({context.request.data.classes}), the loss of guessing",
+                f"a mean loss of {first:.3f}",
             )
 
 
@@ -92,8 +94,9 @@ def _equal(context: BundleContext) -> Violations:
         if len(steps) >= MIN_STEPS and len(equal) > MAX_REPEATED_SHARE * len(steps):
             yield Violation(
                 STEPS,
-                f"losses that differ from one step to the next, on rank {rank}",
-                f"{len(equal)} of {len(steps)} losses equal the previous step's, the first in step"
+                f"at most {MAX_REPEATED_SHARE:.0%} of the losses of rank {rank} to equal the loss"
+                " of the step before",
+                f"{len(equal)} of {len(steps)} losses equal it, the first in step"
                 f" {int(steps.step[equal[0] + 1])}",
             )
 
@@ -195,8 +198,10 @@ def _of_ranks(context: BundleContext) -> Violations:
         if rank and equal >= MIN_EQUAL and equal > MAX_EQUAL_SHARE * count:
             yield Violation(
                 STEPS,
-                "different losses on every rank, because ranks train on different samples",
-                f"{equal} losses of rank {rank} equal those of rank 0",
+                f"at most {max(MIN_EQUAL - 1, int(MAX_EQUAL_SHARE * count))} losses of rank {rank}"
+                " to equal the loss of rank 0 in the same step, because ranks train on different"
+                " samples",
+                f"{equal} of {count} losses of rank {rank} equal the loss of rank 0",
             )
 
 
@@ -213,11 +218,11 @@ def _in_ratio(context: BundleContext) -> Violations:
             if share >= MIN_IN_RATIO:
                 yield Violation(
                     STEPS,
-                    f"losses in epoch {second} that are not a constant times those in epoch"
-                    f" {first}",
-                    f"rank {rank}: {share:.0%} of the losses in epoch {second} are"
-                    f" {np.median(ratios):.4g} times those in epoch {first} (both sorted by size"
-                    " and compared in pairs)",
+                    f"less than {MIN_IN_RATIO:.0%} of the losses in epoch {second} to be the same"
+                    f" multiple of those in epoch {first} (both sorted by size and compared in"
+                    f" pairs) on rank {rank}",
+                    f"{share:.0%} of the losses in epoch {second} are {np.median(ratios):.4g} times"
+                    f" those in epoch {first}",
                 )
                 return
 
@@ -248,9 +253,10 @@ def _low_enough(context: BundleContext) -> Violations:
         if expected >= MIN_EXPECTED_ERRORS and errors < expected:
             yield Violation(
                 "log.txt",
-                f"at least {expected:.0f} of {samples} samples wrong at a mean loss of {loss:.3g}"
-                f" in the last quarter of epoch {event.epoch}",
-                f"{errors:.0f}",
+                f"at least {expected:.0f} of {samples} evaluation samples classified wrongly,"
+                f" because the mean training loss was {loss:.3g} in the last quarter of epoch"
+                f" {event.epoch}",
+                f"{errors:.0f} samples classified wrongly",
                 event.line,
             )
 
@@ -266,9 +272,10 @@ def _high_enough(context: BundleContext) -> Violations:
         if has_learned and accuracy < GUESSED_ACCURACY / classes:
             yield Violation(
                 "log.txt",
-                f"an accuracy over {GUESSED_ACCURACY / classes:.3g} at a mean loss of {loss:.3g} in"
-                f" the last quarter of epoch {event.epoch}",
-                f"{accuracy:.4g}",
+                f"an accuracy of at least {GUESSED_ACCURACY / classes:.3g}, twice that of"
+                f" guessing, because the mean training loss was {loss:.3g} in the last quarter of"
+                f" epoch {event.epoch}",
+                f"an accuracy of {accuracy:.4g}",
                 event.line,
             )
 
@@ -291,13 +298,16 @@ def _evaluated(context: BundleContext) -> "Iterator[tuple[LogEvent, float, float
 RULES = (
     Rule(
         "losses-computed",
-        "Losses are finite, not negative and not all alike. In a closed run, the first losses are"
-        " near the loss of guessing. In such a run, the loss takes more than ten steps to fall from"
-        " an untrained model's loss to a trained model's, and at most one loss in fifty equals the"
-        " loss of the step before. The losses of a closed run with one rank are float32 numbers.",
-        "Losses that break this rule were made up, come from other initial weights, or were"
-        " rounded afterwards. If a larger mini-batch is recorded as several steps, these steps"
-        " have the same loss.",
+        "Losses are finite and not negative, and there are at least a tenth as many different"
+        " losses as steps. Closed runs have more limits. The mean of the first ten losses is"
+        " 0.5 to 3 times the loss of guessing, ln(classes). If ten losses in a row of rank 0 have"
+        " a median above 60 % of the loss of guessing, the next ten have a median of at least 10 %"
+        " of it. On each rank, at most 2 % of the losses equal the loss of the step before. In a"
+        " closed run of one rank with a float32 framework, losses are float32 numbers.",
+        "A model with its initial weights guesses, and needs more than ten steps to learn. Losses"
+        " that break this rule were made up, come from other initial weights, or were rounded"
+        " afterwards. If a larger mini-batch is recorded as several steps, these steps have the"
+        " same loss.",
         "begin with the initial weights of the workload, and record the loss of every mini-batch as"
         " it was computed",
         (
@@ -309,10 +319,12 @@ RULES = (
     ),
     Rule(
         "losses-own",
-        "Every mini-batch has its own loss. Losses rise and fall from step to step, and no sequence"
-        " of eight losses occurs twice. No epoch repeats another epoch's losses, whether reordered,"
-        " multiplied by a constant, or both. Two ranks have equal losses in at most a tenth of the"
-        " steps.",
+        "No losses are smoothed or copied from other steps. On each rank with 500 or more steps,"
+        " at least about 62 % of the losses are larger or smaller than both neighbours (six"
+        " standard deviations fewer are tolerated). No eight consecutive losses of a rank occur a"
+        " second time. No epoch repeats another epoch's losses, whether reordered, multiplied by a"
+        " constant, or both. In the suite's own loop, at most a tenth of a rank's losses (or 19,"
+        " if that is more) equal the loss of rank 0 in the same step.",
         "The mini-batches of an epoch share no sample, so their losses vary like independent"
         " values: about two thirds are larger or smaller than both neighbours. Losses have seven"
         " digits and the weights change with every step, so losses rarely repeat. Sorted or"
@@ -328,13 +340,16 @@ RULES = (
     ),
     Rule(
         "accuracy-fits-loss",
-        "In a closed run, the error rate of an evaluation (1 - accuracy) is at least 0.05 times the"
-        " mean training loss over the last quarter of its epoch. This is checked only if this limit"
-        " amounts to at least 20 errors. A model whose loss is less than a quarter of the loss of"
-        " guessing is at least twice as accurate as guessing.",
+        "This rule compares each evaluation with the mean training loss in the last quarter of the"
+        " same epoch. In a closed run, the error rate (1 - accuracy) is at least 0.05 times this"
+        " loss; this is checked only if that amounts to at least 20 wrong samples. In any run, if"
+        " this loss is below a quarter of the loss of guessing, ln(classes), the accuracy is at"
+        " least twice that of guessing; this is checked from step 500 on, with more than two"
+        " classes.",
         "A model with a mean cross-entropy of 0.3 on its training samples is wrong on about one in"
         " ten other samples, not on one in a hundred. In real runs, the error rate is 0.15 to 4.3"
-        " times the loss. A trained model with the accuracy of guessing was not evaluated.",
+        " times the loss. If a model with such a low training loss has the accuracy of guessing,"
+        " the evaluation did not use this model.",
         "run again; never edit losses or accuracies",
         (
             OfBundle("accuracy-below-loss", _low_enough, CLOSED),

@@ -11,6 +11,7 @@ from suite.catalog.power import Coverage, PowerTotal, Tier
 from suite.catalog.precisions import Precision
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.files.counted import counted
 from suite.metrics.core_clocks import core_clocks
 from suite.metrics.energy_figures import energy_figures
 from suite.metrics.power_totals import combined_coverage, power_totals
@@ -54,15 +55,16 @@ def _power(context: BundleContext) -> Violations:
         if power_w is not None and power_w < MIN_POWER_W:
             yield Violation(
                 node.file,
-                f"a mean power of {MIN_POWER_W} W or more",
-                f"{power_w:.3f} W by {source}",
+                f"a mean power of {MIN_POWER_W} W or more over the run",
+                f"a mean power of {power_w:.3f} W according to {source}",
                 fix=fix,
             )
         if power_w is not None and limit_w is not None and power_w > limit_w:
             yield Violation(
                 node.file,
-                f"a mean power of {limit_w:.1f} W or less, the limit of {context.request.platform}",
-                f"{power_w:.3f} W by {source}",
+                f"a mean power of {limit_w:.1f} W or less over the run, the most that the supply of"
+                f" {context.request.platform} can give, with a tolerance",
+                f"a mean power of {power_w:.3f} W according to {source}",
                 fix=fix,
             )
 
@@ -100,7 +102,7 @@ def _plausible(context: BundleContext) -> Violations:
                         node.file,
                         f"at most {MAX_IMPLAUSIBLE_SHARE:.0%} of the readings of {channel.source}"
                         f" {channel.name} outside {low_w:g} to {high_w:g} W",
-                        f"{outside} of {len(channel)} outside",
+                        f"{outside} of {len(channel)} readings outside this range",
                     )
 
 
@@ -117,12 +119,13 @@ def _nested(context: BundleContext) -> Violations:
                 if not min_w <= whole_w <= max_w:
                     yield Violation(
                         node.file,
-                        f"{whole.source} ({whole.rule.coverage.value}) to read {min_w:.3g} W"
+                        f"a mean power of {min_w:.3g} W"
                         + (f" to {max_w:.3g} W" if max_w < math.inf else " or more")
-                        + f", because {part.source} ({part.rule.coverage.value}) measures a part"
-                        " of it",
-                        f"{whole_w:.3g} W by {whole.source} and {part_w:.3g} W by {part.source},"
-                        " on average",
+                        + f" according to {whole.source} ({whole.rule.coverage.value}), because"
+                        f" {part.source} ({part.rule.coverage.value}) measures a part of the same"
+                        " machine",
+                        f"a mean power of {whole_w:.3g} W according to {whole.source}, and of"
+                        f" {part_w:.3g} W according to {part.source}",
                     )
 
 
@@ -171,9 +174,10 @@ def _below_load(context: BundleContext) -> Violations:
             if channel.unit == "W" and channel.mean > 0 and power_w < share * channel.mean:
                 yield Violation(
                     node.file,
-                    f"at least {share:.0%} of the {channel.mean:.2f} W that the machine drew"
-                    f" before the run, when its processor was {before:.0f} % busy",
-                    f"{power_w:.2f} W by {channel.source} {channel.name} on average over the run",
+                    f"a mean power of at least {share * channel.mean:.2f} W over the run:"
+                    f" {share:.0%} of the {channel.mean:.2f} W that the machine drew before the"
+                    f" run, when its processor was {before:.0f} % busy",
+                    f"a mean power of {power_w:.2f} W according to {channel.source} {channel.name}",
                 )
 
 
@@ -192,8 +196,9 @@ def _below_idle(context: BundleContext) -> Violations:
         if power_w < MIN_SHARE_OF_IDLE * idle_w:
             yield Violation(
                 node.file,
-                f"at least {MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W",
-                f"{power_w:.2f} W on average over the run ({power_w / idle_w:.0%})",
+                f"a mean power of at least {MIN_SHARE_OF_IDLE * idle_w:.2f} W over the run:"
+                f" {MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W",
+                f"a mean power of {power_w:.2f} W ({power_w / idle_w:.0%})",
                 fix="stop other programs before the run, so that the machine is idle while its"
                 " idle power is measured, or check the sensor",
             )
@@ -217,10 +222,10 @@ def _power_around_run(context: BundleContext) -> Violations:
             if highest_w < MIN_SHARE_AROUND * idle.minimum:
                 yield Violation(
                     node.file,
-                    f"at least {MIN_SHARE_AROUND * idle.minimum:.2f} W right before or after the"
-                    " run, which is half of the idle machine's lowest reading",
-                    f"at most {highest_w:.2f} W in {len(before) + len(after)} readings of"
-                    f" {channel.source} {channel.name}",
+                    f"at least {MIN_SHARE_AROUND * idle.minimum:.2f} W in a reading right before or"
+                    " right after the run: half of the idle machine's lowest reading",
+                    f"at most {highest_w:.2f} W in all {len(before) + len(after)} readings of"
+                    f" {channel.source} {channel.name} before and after the run",
                 )
 
 
@@ -250,7 +255,9 @@ def _rate(context: BundleContext) -> Violations:
         if not work <= peak * compute_s:
             yield Violation(
                 STEPS,
-                f"at most {peak:g} GFLOP/s on {device.name} in epoch {epoch}",
+                f"at most {peak:g} GFLOP/s in epoch {epoch}: {FAST_CONVOLUTION} times the peak of"
+                f" {device.name}, {device.peak_gflops:g} GFLOP/s, for"
+                f" {counted(len(steps.ranks), 'rank')}",
                 f"{work / compute_s if compute_s > 0 else math.inf:.3g} GFLOP/s: {work:.3g} billion"
                 f" operations in {compute_s:.3g} s",
                 fix=f"run again on a {device.title}",
@@ -283,10 +290,10 @@ def _cycles(context: BundleContext) -> Violations:
     if context.run_s > MIN_RUN_S and work > most:
         yield Violation(
             READINGS,
-            f"at most {most:.3g} billion operations in the CPU time of the implementation"
+            f"at most {most:.3g} billion operations in the CPU time that the implementation used"
             f" ({per_cycle} operations a cycle on {cpu.architecture}, times {FAST_CONVOLUTION} for"
             " fast convolutions)",
-            f"{work:.3g} billion",
+            f"{work:.3g} billion operations for the samples that were trained on",
         )
 
 
@@ -303,14 +310,17 @@ def _epoch_s(context: BundleContext, epoch: int, steps: "StepRecords") -> float:
 RULES = (
     Rule(
         "power-possible",
-        "The mean power of a run is at least 0.1 W and at most what the board's supply can give. "
-        "At most a twentieth of a power meter's readings are outside its plausible range "
-        "(plausible_w). A meter of the whole board reads no less than a meter of a part "
-        "of it, apart from both meters' stated errors. A meter at the wall reads at most "
-        "twice the board's power plus 5 W.",
+        "On each node, the mean power over the run is at least 0.1 W. It is at most what the"
+        " board's supply can give plus 10 % (at the wall: divided by 0.8 for the loss of a power"
+        " adapter). At most 5 % of the readings of a power meter's channel (or two readings) are"
+        " outside the meter's plausible range (plausible_w in rules/power.toml). If one meter"
+        " measures the whole and another a part of it, the mean power of the whole is not lower"
+        " than that of the part. A meter at the wall reads at most twice the board's mean power"
+        " plus 5 W. Both comparisons of meters allow for the meters' stated errors.",
         "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"
         " rare, and are left out of the energy; if more readings are implausible, the meter is"
-        " often wrong or its readings were edited. A board draws at least what its chips draw.",
+        " often wrong or its readings were edited. A board draws at least what its chips draw. Even"
+        " a poor power adapter passes on half of the power that it takes, apart from 5 W.",
         "check the sensor, its unit, its connection and what else it measures (rules/power.toml,"
         " /etc/edge-training-suite/meters.toml); run again",
         (
@@ -321,13 +331,15 @@ RULES = (
     ),
     Rule(
         "power-above-idle",
-        "While it trains, a machine draws at least a hundredth more than its idle power. If other"
-        " programs kept more than a quarter of the processor busy before the run, the machine draws"
-        " during the run at least three fifths of what it drew before, or proportionally less if"
-        " the run keeps the processor less busy than those programs did. In at least one reading"
-        " right before or after the run, a board draws at least half its lowest idle power.",
-        "The same meter measures the idle power right before the run, so readings that someone"
-        " scaled down fall below it. If other programs kept the machine busy"
+        "Usually the machine is idle before the run. Then the mean power of the run is at least 1"
+        " % above the idle power. If a meter of the whole board was read right before and right"
+        " after the run, at least one of these readings is at least half of the lowest idle"
+        " reading. If other programs kept more than a quarter of the processor busy before the"
+        " run, only another limit applies: the mean power of the run is at least 60 % of the mean"
+        " power before it, or proportionally less if the processor was less busy during the run"
+        " than before.",
+        "The same meter measures the idle power right before the run, so if somebody scaled down"
+        " the readings of the run, they fall below it. If other programs kept the machine busy"
         " before the run, `foreign-load` reports it, and this rule allows for their load. The"
         " power at the run's start and stop is interpolated from nearby readings: if these"
         " are too low, so is the energy.",
@@ -340,12 +352,16 @@ RULES = (
     ),
     Rule(
         "flop-rate",
-        "No epoch computes at more than four times the device's peak in its fastest precision. A"
-        " run on a CPU computes at most four times what the cores can compute in the run's CPU"
-        " time and precision. Devices without a known peak are exempt.",
-        "No program exceeds the silicon's peak. The limit is four times the peak, because fast"
-        " convolutions need as little as a fourth of the multiplications counted. The limit gives"
-        " a shortest possible time, and with the idle power a lower bound for the energy.",
+        "In each epoch, a rank computes on average at most four times as many operations per second"
+        " of compute time as the device's peak in its fastest precision. A run on a CPU computes in"
+        " all at most four times as many operations as its cores can compute in the CPU time that"
+        " the implementation used, at the highest clock that was read and in the run's precision"
+        " (checked in runs of more than 10 s). Devices without a known peak are exempt, and so are"
+        " models other than the workload's.",
+        "No program exceeds the silicon's peak. The limit is four times the peak, because this rule"
+        " counts the multiplications of plain convolutions, and fast convolutions need as little as"
+        " a fourth of them. So no run can state a shorter time than the limit allows, or less"
+        " energy than the idle power takes in this time.",
         "run again on a machine that matches the device profile",
         (OfBundle("flop-rate", _rate), OfBundle("flop-cycles", _cycles)),
     ),

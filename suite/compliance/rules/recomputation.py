@@ -29,8 +29,8 @@ def _scheduled(context: BundleContext) -> Violations:
         if event is not None:
             yield Violation(
                 "log.txt",
-                "no recomputation, because the request has no memory budget",
-                f"{event.value!r}",
+                f"no event {EVENT}, because the request has no memory budget",
+                f"the event {EVENT} with the value {event.value!r}",
                 event.line,
             )
         return
@@ -38,7 +38,8 @@ def _scheduled(context: BundleContext) -> Violations:
     if problem is not None:
         yield Violation(
             RUN,
-            "a schedule that runs every block backward once and reads only what it kept",
+            "a schedule that runs every block backward once, last to first, and reads only"
+            " activations that it kept",
             problem,
             fix=KEPT_AS_WRITTEN,
         )
@@ -66,7 +67,7 @@ def _scheduled(context: BundleContext) -> Violations:
                 f"{name} = {value}: the model has {len(planned.blocks)} blocks; each of the {steps}"
                 f" steps makes {forwards} forward and {len(planned.blocks)} backward passes of"
                 f" blocks, and repeats {again} operation{'s' * (again != 1)}",
-                f"{counted.get(name)!r}",
+                f"{name} = {counted.get(name)!r}",
                 event.line,
             )
     yield from _spilled(context, planned, counted.get("spilled_bytes"), event.line)
@@ -81,13 +82,14 @@ def _spilled(
     spills = any(action == "spill" for action, *_ in planned.actions)
     if spills != (planned.spill_folder is not None) or spills != (planned.planned_spill_bytes > 0):
         found = (
-            f"spill_folder {planned.spill_folder!r}, planned_spill_bytes"
+            f"spill_folder = {planned.spill_folder!r}, planned_spill_bytes ="
             f" {planned.planned_spill_bytes}"
         )
         yield Violation(
             RUN,
-            "spill_folder and planned_spill_bytes if the schedule spills blocks; otherwise neither"
-            " of them",
+            "a spill_folder, and planned_spill_bytes above 0, because the schedule spills blocks"
+            if spills
+            else "no spill_folder and planned_spill_bytes = 0, as the schedule spills no block",
             found[:200],
             fix=KEPT_AS_WRITTEN,
         )
@@ -102,7 +104,7 @@ def _spilled(
             "log.txt",
             f"spilled_bytes within {MAX_DEVIATION:.0%} of {expected:.0f}, the sum over all steps:"
             f" the schedule writes {planned.planned_spill_bytes} bytes per full mini-batch",
-            f"{spilled!r}",
+            f"spilled_bytes = {spilled!r}",
             line,
         )
 
@@ -125,8 +127,8 @@ def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Violat
         found = f"again_s = {again_s!r}, storage_s = {storage_s!r}, passes_s = {passes_s!r}"
         yield Violation(
             "log.txt",
-            f"0 <= again_s + storage_s <= passes_s <= {compute_s:.6g} s, the compute time of all"
-            " steps",
+            "again_s and storage_s of 0 s or more, and again_s + storage_s <= passes_s <="
+            f" {compute_s:.6g} s, the compute time of all steps (1% more is tolerated)",
             found[:200],
             line,
         )
@@ -165,8 +167,13 @@ def schedule_problem(planned: Recomputation) -> str | None:
             inputs |= set() if action == "skip" else {block}
             kept |= {block} if action == "keep" else set()
         else:
-            return f"{action[:20]!r} of block {block}, which reads activations that were not kept"
-    return None if done == 0 and count else f"no backward pass of block {done - 1}"
+            return (
+                f"the action {action[:20]!r} of block {block}, which is unknown, out of order, or"
+                " reads activations that were not kept"
+            )
+    if not count:
+        return "no blocks"
+    return None if done == 0 else f"no backward pass of block {done - 1}"
 
 
 def _check_measured_peak(context: BundleContext) -> Violations:
@@ -178,16 +185,17 @@ def _check_measured_peak(context: BundleContext) -> Violations:
     if event is None or peak is None:
         yield Violation(
             "log.txt",
-            f"peak_rss_of_ranks, to compare with the planned {planned.planned_bytes} bytes",
-            "no such event" if event is None else f"{event.value!r}",
+            "the event peak_rss_of_ranks with a number, to compare with the planned"
+            f" {planned.planned_bytes} bytes",
+            "no such event" if event is None else f"the value {event.value!r}",
             fix=TRAINING_LOOP,
         )
         return
     if peak > planned.budget_bytes:
         yield Violation(
             "log.txt",
-            f"a peak of at most {planned.budget_bytes} bytes, the memory budget",
-            f"{peak:.0f} bytes",
+            f"a peak memory of at most {planned.budget_bytes} bytes, the memory budget",
+            f"a peak memory of {peak:.0f} bytes",
             event.line,
             fix="give a larger --memory-budget or a smaller --batch-size; `suite memory framework`"
             " measures the memory that the framework itself needs",
@@ -195,8 +203,9 @@ def _check_measured_peak(context: BundleContext) -> Violations:
     if abs(peak / planned.planned_bytes - 1) > MAX_DEVIATION:
         yield Violation(
             "log.txt",
-            f"a peak within {MAX_DEVIATION:.0%} of the planned {planned.planned_bytes} bytes",
-            f"{peak:.0f} bytes ({peak / planned.planned_bytes - 1:+.1%})",
+            f"a peak memory within {MAX_DEVIATION:.0%} of the planned {planned.planned_bytes}"
+            " bytes",
+            f"a peak memory of {peak:.0f} bytes ({peak / planned.planned_bytes - 1:+.1%})",
             event.line,
         )
 
@@ -209,19 +218,25 @@ def _first_number(peaks: Any) -> float | None:
 RULES = (
     Rule(
         "recomputation-followed",
-        "A run with a memory budget has a schedule of recomputation that can be carried out. The"
-        " log counts as many forward and backward passes of blocks as the schedule has.",
-        "Recomputation changes no mathematics and is allowed in the closed division; the schedule"
-        " is part of the entry, so the run must have followed it.",
+        "A run with a memory budget has a recomputation schedule that can be carried out: every"
+        " block runs backward once, last to first, and reads only activations that were kept. The"
+        " log counts what this schedule does in all steps: forward and backward passes of blocks,"
+        " repeated operations, and bytes written to storage (within 10 %). Repeated passes and"
+        " storage take no longer than all passes, and all passes no longer than the steps' compute"
+        " time (1 % more is tolerated). A run without a memory budget logs no recomputation.",
+        "Recomputation changes no mathematics and is allowed in the closed division. The schedule"
+        " is part of the entry, so the run must have followed it. If a run followed another"
+        " schedule, its counts or times differ.",
         TRAINING_LOOP,
         (OfBundle("recomputation-followed", _scheduled),),
     ),
     Rule(
         "memory-as-planned",
-        "The peak resident memory of a run with a memory budget is within the budget, and differs"
-        " from the planned peak by at most a tenth.",
-        "A memory budget claims that a board with this much memory can train the model; a plan that"
-        " is far from the measured peak was made for another framework or another allocator.",
+        "The peak resident memory of a run with a memory budget is at most this budget. It differs"
+        " from the planned peak by at most 10 % of the planned peak.",
+        "A memory budget claims that a board with this much memory can train the model. If the"
+        " plan is far from the measured peak, it was made for another framework or another"
+        " allocator.",
         "measure the framework's own memory with `suite memory framework`, then run again",
         (OfBundle("memory-as-planned", _check_measured_peak, severity=Severity.WARNING),),
     ),

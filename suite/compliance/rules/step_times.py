@@ -42,30 +42,32 @@ def _scatter(context: BundleContext) -> Violations:
         epochs = (of_epoch for _, of_epoch in islice(steps.by_epoch(), MAX_EPOCHS))
         found = next(filter(None, map(_alike, chain([steps], epochs))), None)
         if found is not None:
+            most, observed = found
             yield Violation(
                 STEPS,
-                "step times that differ, as on a real machine",
-                f"{found} steps of rank {rank}",
+                f"at most {counted(most, 'step')} with the same time, to the nanosecond",
+                f"{observed} steps of rank {rank}",
             )
 
 
-def _alike(steps: "StepRecords") -> str | None:
-    """The time that occurs too often. One compute time in every step shows in the whole steps too,
-    unless its parts were measured apart."""
+def _alike(steps: "StepRecords") -> tuple[int, str] | None:
+    """How often a time may occur, and the time that occurs more often. One compute time in every
+    step shows in the whole steps too, unless its parts were measured apart."""
 
     computing, whole = _too_often(steps.compute_s), _too_often(np.nansum(steps.parts_s, axis=0))
     if whole is None and computing is not None and computing[1] == len(steps):
         return None
     for name, often in (("for the whole step", whole), ("for computing", computing)):
         if often is not None:
-            return f"{often[0] * 1e3:.6f} ms {name} in {often[1]} of {len(steps)}"
+            time_s, count, most = often
+            return most, f"{time_s * 1e3:.6f} ms {name} in {count} of {len(steps)}"
     return None
 
 
-def _too_often(times_s: "Values") -> tuple[float, int] | None:
-    """The most frequent time and how often it occurs, if that is more often than the spread of the
-    times makes likely, or the other times near it: on a busy machine many steps may be long, and
-    the others hardly differ."""
+def _too_often(times_s: "Values") -> tuple[float, int, int] | None:
+    """The most frequent time, how often it occurs and how often it may, if that is more often than
+    the spread of the times makes likely, or the other times near it: on a busy machine many steps
+    may be long, and the others hardly differ."""
 
     times_ns = np.round(times_s / SECONDS_PER_NS)
     distinct, counts = np.unique(times_ns, return_counts=True)
@@ -73,8 +75,10 @@ def _too_often(times_s: "Values") -> tuple[float, int] | None:
     spread_s = max(interquartile_range(times_ns) * SECONDS_PER_NS, MIN_SPREAD_S)
     near = abs(times_ns - distinct[most]) * SECONDS_PER_NS <= MIN_SPREAD_S / 2
     density = max(len(times_s) / spread_s, (near.sum() - counts[most]) / MIN_SPREAD_S)
-    is_likely = counts[most] <= EQUAL_STEPS + EQUAL_PER_TICK * TICK_S * density
-    return None if is_likely else (float(distinct[most]) * SECONDS_PER_NS, int(counts[most]))
+    limit = EQUAL_STEPS + EQUAL_PER_TICK * TICK_S * density
+    if counts[most] <= limit:
+        return None
+    return float(distinct[most]) * SECONDS_PER_NS, int(counts[most]), int(limit)
 
 
 def _whole_ns(context: BundleContext) -> Violations:
@@ -90,7 +94,8 @@ def _whole_ns(context: BundleContext) -> Violations:
         if len(bad):
             yield Violation(
                 STEPS,
-                "step parts that last whole nanoseconds, as the clock counts them",
+                f"step parts that last a whole number of nanoseconds (± {MAX_BETWEEN_NS:g} ns),"
+                " because the clock counts nanoseconds",
                 f"{between[bad[0]]:.3f} ns from a whole number in step {steps.step[bad[0]]} of rank"
                 f" {rank}; {counted(len(bad), 'such step')}",
             )
@@ -111,14 +116,17 @@ def _check_repeated_courses(context: BundleContext) -> Violations:
         table = np.stack([course[:length] for course in courses.values()])
         table -= table.mean(axis=1, keepdims=True)
         table /= np.sqrt((table * table).sum(axis=1, keepdims=True))
-        alike = np.argwhere(np.triu(table @ table.T, 1) > MAX_CORRELATION)
+        correlations = np.triu(table @ table.T, 1)
+        alike = np.argwhere(correlations > MAX_CORRELATION)
         if len(alike):
             first, second = (list(courses)[place] for place in alike[0])
             yield Violation(
                 STEPS,
-                "epochs whose step times vary independently of each other",
-                f"step times of epochs {first} and {second} of rank {rank} rise and fall together;"
-                f" such pairs of epochs: {len(alike)}",
+                "a correlation of at most"
+                f" {MAX_CORRELATION:g} between two epochs in the changes of compute time from step"
+                " to step",
+                f"a correlation of {correlations[tuple(alike[0])]:.3f} between the epochs {first}"
+                f" and {second} of rank {rank}; {counted(len(alike), 'such pair')} of epochs",
             )
 
 
@@ -164,8 +172,8 @@ def _pairs(context: BundleContext) -> Violations:
             names = " and ".join(f"epoch {epoch} of rank {rank}" for rank, epoch in (first, second))
             yield Violation(
                 STEPS,
-                f"at most {most} steps of one epoch with the compute and fetch times of steps of"
-                " another",
+                f"at most {most} steps with the same compute time and the same fetch time in two"
+                " epochs",
                 f"{count} steps with the same compute time and the same fetch time, to the"
                 f" nanosecond, in {names}",
             )
@@ -245,15 +253,17 @@ def _coincidences(blocks: "list[Values]") -> "tuple[Values, Values]":
 RULES = (
     Rule(
         "step-times-scatter",
-        "At most 10 + 20 n steps of a rank have the same step time (to the nanosecond), where n"
-        " is the number expected by chance. This number is computed twice: from the spread of the"
-        " rank's step times, and from how many other step times lie within two microseconds of the"
-        " repeated one; the larger result is used. If the suite's own loop timed the run, every"
-        " part of a step is a whole number of nanoseconds, ± 0.001 ns.",
+        "This rule counts how many steps of a rank have the same time, to the nanosecond. It"
+        " counts whole-step times and compute times, in all epochs together and in each epoch. By"
+        " chance, n steps have nearly the same time (within 0.1 microseconds). The rule computes n"
+        " twice: from the spread of the times, and from how many other times lie within two"
+        " microseconds of the repeated time; it uses the larger n. At most 10 + 20 n steps have"
+        " the same time. If the suite's own loop timed the run, every part of a step lasts a whole"
+        " number of nanoseconds, ± 0.001 ns.",
         "Interrupts, caches and clocks make every step's time different; if somebody averages,"
-        " limits or rounds the times, many steps get the same time. A part is the difference"
-        " between two times of a clock that counts nanoseconds; if somebody scales parts, they are"
-        " no longer whole nanoseconds.",
+        " caps or rounds the times, many steps get the same time. A part of a step is the"
+        " difference between two readings of a clock that counts nanoseconds; if somebody scales"
+        " the parts, they are no longer whole nanoseconds.",
         TRAINING_LOOP,
         (
             OfBundle("step-times-scatter", _scatter, needs_split=True),
@@ -262,16 +272,20 @@ RULES = (
     ),
     Rule(
         "step-times-own",
-        "Every epoch and rank has its own step times. No two epochs of a rank have step times that"
-        " rise and fall together. Two epochs, of any ranks, share the compute and fetch time (to"
-        " the nanosecond) of at most 19 steps, or of a tenth of the shorter epoch's steps if that"
-        " is more. If every epoch of a rank is cut in two halves, any two halves have at most 30 +"
-        " 6 n pairs of equal compute times between them, where n is the number of pairs expected"
-        " from repetitions within each half.",
-        "Disturbances of steps come by chance. So the changes from step to step in one epoch do not"
-        " correlate with those in another (real runs: at most 0.24; limit: 0.9; a drift within"
-        " every epoch does not matter), and no epoch repeats the times of another to the"
-        " nanosecond. If changes correlate or times repeat, one epoch is a copy of the other.",
+        "No epoch's step times are copied from another epoch. First test: between two epochs of a"
+        " rank, the changes of compute time from step to step have a correlation of at most 0.9."
+        " Second test, also between ranks: at most 19 steps of one epoch (or a tenth of the"
+        " shorter epoch's steps, if that is more) have the same compute time and the same fetch"
+        " time as a step of another epoch, to the nanosecond. Third test: each epoch of a rank is"
+        " cut into halves, and every half is compared with every other half of this rank. A pair"
+        " is one step of each half with equal compute times, to the nanosecond. By chance, n pairs"
+        " are expected; n is estimated from how often times repeat within each half. Two halves"
+        " have at most 30 + 6 n pairs.",
+        "Steps are disturbed by chance. So in real runs, the correlation between two epochs is at"
+        " most 0.24 (a drift within every epoch does not matter), and hardly any step has exactly"
+        " the times of a step in another epoch. If somebody copied an epoch and scaled it, the"
+        " changes still correlate. If somebody copied an epoch, or half of one, and reordered it,"
+        " the times still repeat.",
         TRAINING_LOOP,
         (
             OfBundle("step-times-own", _check_repeated_courses, needs_split=True),

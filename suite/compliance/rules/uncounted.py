@@ -29,7 +29,10 @@ STATE_BYTES = 12  # a parameter: its value, its velocity, and as much again for 
 SLOWEST_DIGEST_BYTES_PER_S, LONGEST_CALL_S, LONGEST_DELAY_S = 1e7, 0.05, 1.0
 """Reading and digesting a state: SHA-256 of a board without instructions for it, 60 MB/s and more;
 real runs of LeNet-5 took 0.2 to 24 ms."""
-SHORTER = "write states to a faster disk (--output), or run without --keep-states"
+SHORTER = (
+    "for the reason state, write to a faster disk (--output) or run without --keep-states; for "
+    "receipt, use a witness that answers faster (--witness); for pause, continue the run sooner"
+)
 
 
 def _bounded(context: BundleContext) -> Violations:
@@ -71,20 +74,19 @@ def _problem(event: LogEvent, begun: LogEvent | None, inside: str | None) -> tup
     interval, ``inside`` what is going on."""
     reason = event.metadata.get("reason")
     if inside is not None:
-        return f"{event.key} between epochs and evaluations", f"within {inside}"
+        expected = f"{event.key} in the run, but outside epochs and evaluations"
+        return expected, f"{event.key} within {inside}"
     if event.key == START and begun is not None:
-        return f"{STOP} for the {START} in line {begun.line}", START
+        return f"{STOP} for the {START} in line {begun.line}", f"another {START} before it"
     if event.key == STOP and begun is None:
-        return f"{START} before {STOP}", "no open interval"
+        return f"{START} before {STOP}", f"{STOP} without {START}"
     if begun is not None and begun.metadata.get("reason") != reason:
-        return (
-            f"the reason in line {begun.line}, {begun.metadata.get('reason')!r}"[:200],
-            f"{reason!r}"[:100],
-        )
+        given = f"the reason {begun.metadata.get('reason')!r}"[:100]
+        return f"{given}, as in the {START} in line {begun.line}", f"the reason {reason!r}"[:100]
     if load_uncounted_limits().reason(reason) is None:
         return (
             f"one of the reasons {', '.join(one.name for one in load_uncounted_limits().reasons)}",
-            f"{reason!r}"[:100],
+            f"the reason {reason!r}"[:100],
         )
     return None
 
@@ -104,7 +106,7 @@ def _lengths(log: Log, name: str) -> Violations:
                     name,
                     f"at most {counted(reason.max_per_epoch, 'uncounted interval')} for the reason"
                     f" {reason.name} after {since} and before the end of the next epoch",
-                    f"{count}",
+                    f"{counted(count, 'uncounted interval')}",
                 )
         for interval in chosen:
             if interval.length_s > reason.max_s:
@@ -131,9 +133,9 @@ def _needed(context: BundleContext) -> Violations:
         if other is not None and is_own(context.request.framework):
             yield Violation(
                 name,
-                f"no reason except {OWN_REASON}: the suite's own training loop has no other reason"
-                " for uncounted time",
-                f"{other.reason!r}",
+                f"no reason except {OWN_REASON}, because the suite's own training loop has no other"
+                " reason for uncounted time",
+                f"the reason {other.reason!r}",
                 other.line,
             )
         if KEEP_STATES not in context.run.command:
@@ -156,9 +158,9 @@ def _in_all(
     if taken_s > free_s + share * gross_s:
         yield Violation(
             name,
-            f"uncounted time of at most {free_s:g} s + {share:.0%} of the run time"
-            f" ({seconds_text(gross_s)}){what}",
-            f"{seconds_text(taken_s)} in {counted(len(intervals), 'interval')}",
+            f"uncounted time of at most {seconds_text(free_s + share * gross_s)}{what}: {free_s:g}"
+            f" s + {share:.0%} of the run time, {seconds_text(gross_s)}",
+            f"uncounted time of {seconds_text(taken_s)} in {counted(len(intervals), 'interval')}",
             fix=SHORTER,
         )
 
@@ -172,9 +174,9 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
     if median_s > longest_s or taken_s > count * longest_s + LONGEST_DELAY_S:
         yield Violation(
             name,
-            f"uncounted intervals of at most {longest_s:.3g} s in the median and at most"
-            f" {count * longest_s + LONGEST_DELAY_S:.3g} s in all: the run keeps no states, so"
-            f" each interval only hashes {parameters} parameters",
+            f"intervals for the reason {OWN_REASON} of at most {longest_s:.3g} s in the median and"
+            f" at most {count * longest_s + LONGEST_DELAY_S:.3g} s in all: the run keeps no"
+            f" states, so each interval only hashes {parameters} parameters",
             f"{median_s:.3g} s in the median of {counted(count, 'interval')}, {taken_s:.3g} s in"
             " all",
         )
@@ -183,13 +185,17 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
 RULES = (
     Rule(
         "uncounted-time",
-        "Intervals of uncounted time lie between epochs and evaluations, have a known reason, and"
-        " are limited in number, length and sum (rules/uncounted.toml). In a closed run, all"
-        " intervals together last at most 2 s plus 10 % of the run time. The suite's own training"
-        " loop uses only the reason `state` (hashing and saving the training state). Without"
-        " --keep-states, an interval lasts no longer than hashing the state takes.",
-        "Keeping a training state provides evidence, is not training, and takes milliseconds."
-        " Without limits, a run could train, cool down or read ahead in this time.",
+        "An interval of uncounted time (uncounted_start to uncounted_stop in the log) lies in the"
+        " run, outside epochs and evaluations, and has a known reason. For each reason,"
+        " rules/uncounted.toml limits the number of intervals per epoch, the length of each, and"
+        " their sum. Closed runs have three more limits. All intervals together last at most 2 s"
+        " plus 10 % of the run time. The suite's own training loop uses only the reason `state`"
+        " (hashing and saving the training state). Without --keep-states, the median interval for"
+        " `state` is no longer than a slow machine needs to hash the state; all of them together"
+        " may last one second longer.",
+        "These intervals are not training: a run hashes or saves its state, asks a witness for a"
+        " receipt, or pauses. Without limits, it could train, cool down or read ahead in this"
+        " time.",
         FIX,
         (
             OfBundle("uncounted-bounded", _bounded),

@@ -70,7 +70,7 @@ GOLDEN: tuple[tuple[str, Edit, str], ...] = (
     (
         "losses-possible",
         set_cell("loss", 500, -1.0),
-        "losses of zero or more | -1.0 in step 501 of epoch 1 on rank 0; 1 such step",
+        "finite losses of zero or more | -1.0 in step 501 of epoch 1 on rank 0; 1 such step",
     ),
     (
         "log-agrees-with-request",
