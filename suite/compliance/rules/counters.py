@@ -387,9 +387,10 @@ RULES = (
     Rule(
         "instructions-enough",
         "A run of the workload's model on a CPU executes at least one instruction for every 256"
-        " multiplications that training this model takes. Of all epochs, compare the one with the"
-        " lowest and the one with the highest processor clock. If the lowest is less than half of"
-        " the highest, the mean compute time of a step is at least 5 % longer at the lowest.",
+        " multiplications that training this model takes. Two epochs are compared as well: the one"
+        " with the lowest processor clock and the one with the highest. If the lowest clock is"
+        " less than half of the highest, the steps of the epoch with the lowest clock take on"
+        " average at least 5 % longer to compute.",
         "Training needs three times the multiplications of a forward pass for every sample. The"
         " widest instruction makes 64 multiplications, and fast convolutions need only a quarter of"
         " the model's multiplications, so an instruction can replace at most 256 of the model's."
@@ -404,8 +405,8 @@ RULES = (
     Rule(
         "memory-fits",
         "The implementation uses at least 4 MiB, the memory of an interpreter. (If it is not the"
-        " suite's, it uses at least two bytes for each parameter of the model.) It uses at most as"
-        " much memory as the number of its processes times the largest peak of any of them (5 %"
+        " suite's, it uses at least two bytes for each parameter of the model.) The memory that it"
+        " uses is at most the number of its processes times the largest peak of one process (5 %"
         " more is tolerated). If page faults are counted, the count is above zero. The"
         " implementation logs each rank's peak. If it has no processes besides its ranks, the"
         f" largest logged peak is at least {100 * MIN_LOGGED_PEAK:g} % of the largest process peak"

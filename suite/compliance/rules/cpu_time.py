@@ -124,8 +124,8 @@ def _check_cpu_time(context: BundleContext) -> Violations:
     for each in _rates(context):
         cores = each.node.cores_read or None
         for most, of in (
-            (cores, "the machine has as many cores"),
-            (each.utilised, "by utilisation.total, all programs together used no more"),
+            (cores, f"the machine has {counted(each.node.cores_read, 'core')}"),
+            (each.utilised, "all programs together used no more (utilisation.total)"),
         ):
             if each.used is not None and most is not None and each.used > most * TOLERANCE + SLACK:
                 expected = (
@@ -190,7 +190,7 @@ def _ticks(context: BundleContext) -> Violations:
                 node.file,
                 "utilisation.total to be a quotient of whole numbers in at least"
                 f" {1 - MAX_TICKED:.0%} of the readings: busy kernel ticks divided by all kernel"
-                f" ticks, of which {np.median(most):.0f} fit between two readings",
+                f" ticks, of which at most {np.median(most):.0f} fit between two readings",
                 f"no such quotient in {wrong:.0%} of {len(are_shares)} readings",
             )
 
@@ -347,7 +347,10 @@ def _requested(context: BundleContext) -> Violations:
         if usual > most:
             expected = f"at most {most} process{'es' * (most != 1)} for {ranks_text(range(ranks))}"
             yield Violation(
-                node.file, f"{expected} with {counted(workers, 'worker')} per rank", observed
+                node.file,
+                f"{expected}, with {counted(workers, 'worker')} per rank and the programs that"
+                " start them",
+                observed,
             )
         if record is not None and usual < LEAST_PER_RANK * len(record.ranks):
             yield Violation(
@@ -461,12 +464,12 @@ RULES = (
         "cpu-time-agrees",
         "The implementation uses no more CPU time than the cores have, and no more than all"
         " programs together use. The counters meter (task clock) and the cpu meter (process_tree)"
-        " read the same CPU time of the implementation. In these three comparisons, 10 % plus 0.1"
-        " core more is tolerated. Over the run, the mean of utilisation.total is the mean of the"
-        " cores' utilisations, within 5 percentage points. In at least 90 % of its readings,"
-        " utilisation.total is a quotient of whole numbers: busy kernel ticks divided by all"
-        " kernel ticks since the previous reading, which are no more than fit between the two"
-        " readings (5 % plus one tick more is tolerated).",
+        " read the same CPU time of the implementation. In each of these three comparisons, a"
+        " difference of 10 % plus 0.1 core is tolerated. Over the run, the mean of"
+        " utilisation.total is the mean of the cores' utilisations, within 5 percentage points. In"
+        " at least 90 % of its readings, utilisation.total is a quotient of whole numbers: busy"
+        " kernel ticks divided by all kernel ticks since the previous reading. The latter are at"
+        " most as many as fit between the two readings (5 % plus one tick more is tolerated).",
         "The implementation's CPU time is read from its processes, the utilisation from the"
         " kernel's idle time. Both count the same cores independently, so they disagree if one of"
         " them was edited. If somebody scaled or interpolated the utilisation, it is not a quotient"
@@ -528,8 +531,8 @@ RULES = (
         " core is busy for each of these ranks, and the implementation itself uses at least a"
         " quarter of a core for each. Neither limit applies to a node that swaps. The second does"
         " not apply if the load meter shows that other programs kept the remaining cores busy. In"
-        " a run on several nodes, each node also keeps at least a quarter of a core busy while the"
-        " rank that computes longest on this node computes.",
+        " a run on several nodes, each node's processor is also busy for at least 0.25 CPU seconds"
+        " per second that the node's longest-computing rank computes.",
         "A computing rank keeps a core busy. It uses little CPU time only if other programs"
         " need the cores, and even then it gets a part of them. If a node was idle while its ranks"
         " computed, its readings were edited or come from another run.",

@@ -61,7 +61,7 @@ def _epoch_in_step(rank: int, epoch: int, steps: "StepRecords", first: "StepReco
         yield Violation(
             STEPS,
             f"step {steps.step[place]} (epoch {epoch}) to start on rank {rank} within"
-            f" {limit_s:.3g} s of its start on rank 0 (both starts counted from the start of the"
+            f" {limit_s:.3g} s of its start on rank 0 (each counted from the start of the same"
             " rank's first step of the epoch)",
             f"{apart_s[place]:.3g} s apart",
         )
@@ -83,7 +83,8 @@ def _exchanges(context: BundleContext) -> Violations:
         yield Violation(
             STEPS,
             "no communication in a run of one rank",
-            f"up to {exchanged_s.max():.3g} s of communication in a step, first in step {step}",
+            f"up to {exchanged_s.max():.3g} s of communication per step, for the first time in"
+            f" step {step}",
         )
     if parallel.nodes == 1 or parallel.collective != "mpi":
         return
@@ -151,10 +152,10 @@ def _exchanged(context: BundleContext, rank: int, log: Log) -> Violations:
         if wrong != updates:
             yield Violation(
                 log_name(rank),
-                f"{counted(updates, 'exchange')} of every bucket in epoch {event.epoch}:"
-                f" {counted(of_epoch, 'step')}, with one update per"
+                f"{counted(updates, 'exchange')} of every bucket of gradients in epoch"
+                f" {event.epoch}, which has {counted(of_epoch, 'step')} and one update per"
                 f" {counted(context.request.accumulation, 'step')}",
-                "no count" if wrong is None else counted(wrong, "exchange"),
+                "no number of exchanges" if wrong is None else counted(wrong, "exchange"),
                 event.line,
             )
 
@@ -167,11 +168,11 @@ def _count(bucket: Any) -> int | None:
 RULES = (
     Rule(
         "ranks-in-step",
-        "In each epoch, every rank is compared with rank 0. Each step starts on both ranks at the"
-        " same time, counted from the start of the rank's first step of the epoch; the tolerance"
-        " is twice the epoch's longest step plus 1 ms. The timed parts of the steps (fetch, copy,"
-        " compute and communication) together take the same share of the epoch on both ranks,"
-        " within 10 percentage points.",
+        "In each epoch, every rank is compared with rank 0. Counted from each rank's first step of"
+        " the epoch, every step starts on both ranks at the same time; the tolerance is twice the"
+        " epoch's longest step plus 1 ms. The timed parts of the steps (fetch, copy, compute and"
+        " communication) together take the same share of the epoch on both ranks, within 10"
+        " percentage points.",
         "Ranks sum their gradients, so they wait for one another, and none can run ahead. If"
         " somebody made up, copied or scaled a rank's step times, its steps start too early or too"
         " late, or fill another share of the epoch.",

@@ -168,7 +168,7 @@ def _scatter(context: BundleContext) -> Violations:
                 STEPS,
                 f"at least {smallest} losses that are larger or smaller than both neighbours,"
                 " because mini-batches differ by chance",
-                f"{turning} of {places} losses of rank {rank}",
+                f"{turning} such losses among {places} of rank {rank}",
             )
 
 
@@ -298,12 +298,13 @@ def _evaluated(context: BundleContext) -> "Iterator[tuple[LogEvent, float, float
 RULES = (
     Rule(
         "losses-computed",
-        "Losses are finite and not negative, and there are at least a tenth as many different"
-        " losses as steps. Closed runs have more limits. The mean of the first ten losses is"
-        " 0.5 to 3 times the loss of guessing, ln(classes). If ten losses in a row of rank 0 have"
-        " a median above 60 % of the loss of guessing, the next ten have a median of at least 10 %"
-        " of it. On each rank, at most 2 % of the losses equal the loss of the step before. In a"
-        " closed run of one rank with a float32 framework, losses are float32 numbers.",
+        "Losses are finite and not negative. In a run of more than ten steps, the number of"
+        " different losses is at least a tenth of the number of steps. Closed runs have more"
+        " limits. The mean of the first ten losses is 0.5 to 3 times the loss of guessing,"
+        " ln(classes). If ten consecutive losses of rank 0 have a median above 60 % of the loss of"
+        " guessing, the next ten have a median of at least 10 % of it. On each rank, at most 2 %"
+        " of the losses equal the loss of the step before. In a closed run of one rank whose"
+        " framework computes in float32, losses are float32 numbers.",
         "A model with its initial weights guesses, and needs more than ten steps to learn. Losses"
         " that break this rule were made up, come from other initial weights, or were rounded"
         " afterwards. If a larger mini-batch is recorded as several steps, these steps have the"
@@ -323,13 +324,13 @@ RULES = (
         " at least about 62 % of the losses are larger or smaller than both neighbours (six"
         " standard deviations fewer are tolerated). No eight consecutive losses of a rank occur a"
         " second time. No epoch repeats another epoch's losses, whether reordered, multiplied by a"
-        " constant, or both. In the suite's own loop, at most a tenth of a rank's losses (or 19,"
-        " if that is more) equal the loss of rank 0 in the same step.",
+        " constant, or both. If the suite's own loop trained, at most a tenth of a rank's losses"
+        " (or 19, if that is more) equal the loss of rank 0 in the same step.",
         "The mini-batches of an epoch share no sample, so their losses vary like independent"
-        " values: about two thirds are larger or smaller than both neighbours. Losses have seven"
-        " digits and the weights change with every step, so losses rarely repeat. Sorted or"
-        " smoothed losses have fewer such extremes. Copied losses repeat; if they were also"
-        " shuffled and scaled, both epochs' losses, sorted by size, differ by a constant factor.",
+        " values: about two thirds are larger or smaller than both neighbours. Sorted or smoothed"
+        " losses have fewer such extremes. Losses have seven digits and the weights change with"
+        " every step, so losses rarely repeat. Copied losses repeat; if they were also shuffled"
+        " and scaled, both epochs' losses, sorted by size, differ by a constant factor.",
         "run again; never edit losses",
         (
             OfBundle("losses-scatter", _scatter),
@@ -344,8 +345,8 @@ RULES = (
         " same epoch. In a closed run, the error rate (1 - accuracy) is at least 0.05 times this"
         " loss; this is checked only if that amounts to at least 20 wrong samples. In any run, if"
         " this loss is below a quarter of the loss of guessing, ln(classes), the accuracy is at"
-        " least twice that of guessing; this is checked from step 500 on, with more than two"
-        " classes.",
+        " least twice that of guessing; this is checked from step 500 on, and only with more than"
+        " two classes.",
         "A model with a mean cross-entropy of 0.3 on its training samples is wrong on about one in"
         " ten other samples, not on one in a hundred. In real runs, the error rate is 0.15 to 4.3"
         " times the loss. If a model with such a low training loss has the accuracy of guessing,"

@@ -198,7 +198,7 @@ def _below_idle(context: BundleContext) -> Violations:
                 node.file,
                 f"a mean power of at least {MIN_SHARE_OF_IDLE * idle_w:.2f} W over the run:"
                 f" {MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W",
-                f"a mean power of {power_w:.2f} W ({power_w / idle_w:.0%})",
+                f"a mean power of {power_w:.2f} W ({power_w / idle_w:.0%} of the idle power)",
                 fix="stop other programs before the run, so that the machine is idle while its"
                 " idle power is measured, or check the sensor",
             )
@@ -335,9 +335,9 @@ RULES = (
         " % above the idle power. If a meter of the whole board was read right before and right"
         " after the run, at least one of these readings is at least half of the lowest idle"
         " reading. If other programs kept more than a quarter of the processor busy before the"
-        " run, only another limit applies: the mean power of the run is at least 60 % of the mean"
-        " power before it, or proportionally less if the processor was less busy during the run"
-        " than before.",
+        " run, another limit replaces these two: the mean power of the run is at least 60 % of the"
+        " mean power before it, or proportionally less if the processor was less busy during the"
+        " run than before.",
         "The same meter measures the idle power right before the run, so if somebody scaled down"
         " the readings of the run, they fall below it. If other programs kept the machine busy"
         " before the run, `foreign-load` reports it, and this rule allows for their load. The"

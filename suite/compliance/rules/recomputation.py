@@ -143,14 +143,14 @@ def schedule_problem(planned: Recomputation) -> str | None:
     inputs, at, done = {0}, 0, count
     for action, block, *left_out in planned.actions:
         if not 0 <= block < count:
-            return f"block {block}, but the blocks are 0 to {count - 1}"
+            return f"an action on block {block}, but the blocks are 0 to {count - 1}"
         first, last = planned.blocks[block]
         if left_out and (
             action != "keep" or not all(first <= position < last for position in left_out[0])
         ):
             return (
-                f"{action[:20]!r} of block {block} lists outputs not to keep; only 'keep' may, and"
-                " only its block's outputs before the last"
+                f"the action {action[:20]!r} of block {block} lists outputs not to keep; only"
+                " 'keep' may list some, and only outputs of its own block except the block's last"
             )
         if action == "restore" and block in inputs:
             at = block
@@ -222,8 +222,9 @@ RULES = (
         " block runs backward once, last to first, and reads only activations that were kept. The"
         " log counts what this schedule does in all steps: forward and backward passes of blocks,"
         " repeated operations, and bytes written to storage (within 10 %). Repeated passes and"
-        " storage take no longer than all passes, and all passes no longer than the steps' compute"
-        " time (1 % more is tolerated). A run without a memory budget logs no recomputation.",
+        " storage together take no longer than all passes, and all passes no longer than the"
+        " steps' compute time (1 % more is tolerated). A run without a memory budget logs no"
+        " recomputation.",
         "Recomputation changes no mathematics and is allowed in the closed division. The schedule"
         " is part of the entry, so the run must have followed it. If a run followed another"
         " schedule, its counts or times differ.",

@@ -198,7 +198,7 @@ microsecond."""
     ("check", "events", "expected"),
     [
         ("uncounted-bounded", times_of(3.5, 3.5), []),
-        ("uncounted-bounded", times_of(3.5, 3.501), ["2 s + 5% of the run time, 100"]),
+        ("uncounted-bounded", times_of(3.5, 3.501), ["2 s + 5% of the run time of 100"]),
         ("uncounted-bounded", times_of(59.999, length_s=9e3), []),
         ("uncounted-bounded", times_of(60.001, length_s=9e3), ["60 s per uncounted interval"]),
         ("uncounted-bounded", times_of(9.999, reason="receipt", length_s=999), []),
