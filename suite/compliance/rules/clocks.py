@@ -152,13 +152,13 @@ def _drift(context: BundleContext) -> Violations:
             reference = (ahead_s, low_s, high_s)
         first_s, first_low_s, first_high_s = reference
         drift_s = ahead_s - first_s
-        least_s = low_s - first_high_s - MAX_DRIFT_DIFFERENCE_S
-        most_s = high_s - first_low_s + MAX_DRIFT_DIFFERENCE_S
-        if not least_s <= drift_s <= most_s:
+        min_s = low_s - first_high_s - MAX_DRIFT_DIFFERENCE_S
+        max_s = high_s - first_low_s + MAX_DRIFT_DIFFERENCE_S
+        if not min_s <= drift_s <= max_s:
             yield Violation(
                 "log.txt",
                 f"from the first event during the wall-clock meter's readings to {event.key}, the"
-                f" wall clock to gain {least_s:.3f} to {most_s:.3f} s on the monotonic clock, as"
+                f" wall clock to gain {min_s:.3f} to {max_s:.3f} s on the monotonic clock, as"
                 f" this meter read (within {MAX_DRIFT_DIFFERENCE_S:g} s)",
                 f"a gain of {drift_s:.3f} s",
                 event.line,

@@ -155,7 +155,7 @@ def _exchanged(context: BundleContext, rank: int, log: Log) -> Violations:
                 f"{counted(updates, 'exchange')} of every bucket of gradients in epoch"
                 f" {event.epoch}, which has {counted(of_epoch, 'step')} and one update per"
                 f" {counted(context.request.accumulation, 'step')}",
-                "no number of exchanges" if wrong is None else counted(wrong, "exchange"),
+                "no exchanges logged" if wrong is None else counted(wrong, "exchange"),
                 event.line,
             )
 

@@ -163,7 +163,7 @@ RULES = (
         "target-accuracy",
         "A closed run reaches the workload's target accuracy. A run that trained all its epochs"
         " without reaching the target gets a warning: it is valid, and counts as a run that missed"
-        " the target. (In round v0.1, it was not valid.)",
+        " the target. In round v0.1, such a run is not valid.",
         "The closed division compares time to target. Leaving out runs that miss the target would"
         " make a lucky recipe look reliable.",
         "keep the run: it is valid, and counts as a run that missed the target; or tune within the"

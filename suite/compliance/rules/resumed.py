@@ -110,7 +110,7 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
 def _order(
     resumed: Resumption, start: LogEvent, before_s: float
 ) -> tuple[tuple[bool, str, str], ...]:
-    """What must be in the order of time: whether it is not, what is expected and observed."""
+    """What must come before what: whether it does not, what is expected and observed."""
     trained_s = (resumed.ended_time_ms - resumed.began_time_ms) / MS_PER_S
     late_s = (resumed.ended_time_ms - start.time_ms) / MS_PER_S
     return (

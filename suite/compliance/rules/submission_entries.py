@@ -300,7 +300,7 @@ RULES = (
         " without a gap. Launches"
         " that did not finish are a warning; an entry with more unfinished launches than planned"
         " runs is unranked until a reviewer accepts them.",
-        "Whoever leaves out runs, or stops as soon as a result suits, chooses the result.",
+        "Submitters who leave out runs, or stop as soon as a result suits them, choose the result.",
         "package all planned runs of the entry again, with `suite package … --launches FOLDER`"
         " (the folder in which they were started); a withdrawn run stays in the submission, with"
         " the file that says why it was withdrawn",

@@ -32,7 +32,9 @@ def test_changed_files_have_no_place_under_the_suites_name(changed: Path) -> Non
     assert [finding.file for finding in findings] == [
         f"lenet/pytorch/run_{number}/run.json" for number in (1, 2, 3)
     ]
-    assert {finding.observed for finding in findings} == {"1111111111111111…"}
+    assert {finding.observed for finding in findings} == {
+        "an implementation with the SHA-256 1111111111111111…"
+    }
     assert "a name of its own" in findings[0].fix
 
 
