@@ -70,7 +70,7 @@ def _unchanged(context: BundleContext) -> Violations:
         yield Violation(
             RUN,
             f"the values of {BEFORE}/{CHANGED[RUN]}, except those of the attached power trace and"
-            " of meters that were left out",
+            " the list of meters that were left out",
             f"other values of {', '.join(changed)}",
         )
     if (before.path / POWER).exists():
@@ -221,10 +221,10 @@ def _fitted(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "attached-trace",
-        "The bundle keeps the power trace that was attached. The attached readings and the fit of"
-        " the logger's clock can be recomputed from this trace. The clock was fitted to the run:"
-        " its offset was not given by hand. No other record changes when a trace is attached or a"
-        " meter is left out.",
+        "The bundle keeps the power trace that was attached (averaged if it is too large). The"
+        " attached readings and the fit of the logger's clock can be recomputed from this trace."
+        " The clock was fitted to the run: its offset was not given by hand. No other record"
+        " changes when a trace is attached or a meter is left out.",
         "A trace is added after the run, so every reader of the bundle must be able to compute its"
         " readings again, and attaching it must not be a way to edit the run. If a person gave the"
         " clock's offset, no record shows whether the offset is right.",

@@ -52,7 +52,8 @@ def _audits(context: SubmissionContext) -> Violations:
             record = read_audit(path)
             differences = list(audit_differences(record, runs[path]))
         except SuiteError as error:
-            yield Violation(name, "a record of an audit that can be read", str(error))
+            expected = "a record of an audit that can be read and compared with its run"
+            yield Violation(name, expected, str(error))
             continue
         for what, expected, observed in differences:
             yield Violation(name, f"{what}: {expected}", observed)

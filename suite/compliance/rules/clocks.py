@@ -44,7 +44,7 @@ def _steps(context: BundleContext) -> Violations:
     later = context.run.closed_later
     closed_ms = None if later is None else later.get("time_ms")
     if later is not None and not (is_number(closed_ms) and closed_ms >= last_ms):
-        expected = f"closed_later.time_ms of at least {last_ms}, the last time_ms in the log"
+        expected = f"closed_later.time_ms of at least {last_ms}, the largest time_ms in the log"
         yield Violation(RUN, expected, f"closed_later.time_ms = {closed_ms!r}")
 
 
@@ -223,9 +223,9 @@ RULES = (
         "In at least half of the log's intervals of a second or more between events, wall clock"
         " and monotonic clock advance by the same time, within 50 ms plus a thousandth of the"
         " interval (one such interval may always differ). In the log, the two clocks drift apart"
-        " by as much as the wall-clock meter read, within 0.25 s. In the median interval of half a"
-        " second or more, the wall clock advances by 0.5 to 2 s per second of the monotonic clock."
-        " Monotonic times are not negative.",
+        " by as much as the wall-clock meter read, within 0.25 s. If at least three intervals last"
+        " half a second or more, the wall clock advances in the median one by 0.5 to 2 s per second"
+        " of the monotonic clock. Monotonic times are not negative.",
         "When Linux corrects its time gradually, it changes the rate of both clocks alike. Only"
         " setting the wall clock moves them apart, and that shows in one interval. If somebody"
         " scaled the times of one clock, the clocks differ in all intervals. If somebody wrote a"

@@ -192,12 +192,9 @@ def _step_counts(context: BundleContext) -> Violations:
                 observed += (
                     f"; {sizes[wrong]} samples in step {sorted(set(of_epoch.step.tolist()))[wrong]}"
                 )
-            yield Violation(
-                STEPS,
-                f"epoch {epoch}: {samples} samples in {counted(steps, 'step')}; in each except the"
-                f" last, {batch} samples",
-                observed,
-            )
+            each = f"in each except the last, {batch} samples"
+            expected = f"epoch {epoch}: {samples} samples in {counted(steps, 'step')}; {each}"
+            yield Violation(STEPS, expected, observed)
 
 
 def _ranks(context: BundleContext) -> Violations:

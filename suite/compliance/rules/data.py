@@ -222,8 +222,7 @@ def _file(name: str, published: Mapping[str, Any], found: FileDigest | None) -> 
 
 
 def _cache(context: BundleContext) -> Violations:
-    """Check a run that is said to begin with an emptied page cache: the cache's first reading, and
-    bytes read from the disk."""
+    """Check the cache's first reading and the disk's bytes of a run with an emptied page cache."""
     start = context.log.first("run_start")
     if context.request.cache_cleared is not True or start is None or start.mono_ns is None:
         return

@@ -45,7 +45,8 @@ def _paths(context: BundleContext) -> Violations:
         if value.startswith(("/", "~", "../")):
             yield Violation(
                 RUN,
-                f"a path in the command that is relative or begins with one of {', '.join(ROOTS)}",
+                "no path in the command that begins with /, ~ or ../ (one of"
+                f" {', '.join(ROOTS)} replaces such a beginning)",
                 f"a path that begins with {value[:4]}…",
             )
 

@@ -34,12 +34,8 @@ def _manifest(context: BundleContext) -> Violations:
             yield Violation(MANIFEST, "a SHA-256, two spaces and a file name", line[:80], number)
         else:
             if name in listed:
-                yield Violation(
-                    MANIFEST,
-                    f"{name[:200]} only in line {listed[name][0]}",
-                    f"{name[:200]} again",
-                    number,
-                )
+                once = f"{name[:200]} only in line {listed[name][0]}"
+                yield Violation(MANIFEST, once, f"{name[:200]} again", number)
             listed[name] = (number, digest)
     present = {
         file.relative_to(path).as_posix(): file

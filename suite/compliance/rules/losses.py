@@ -302,9 +302,9 @@ RULES = (
         " different losses is at least a tenth of the number of steps. Closed runs have more"
         " limits. The mean of the first ten losses is 0.5 to 3 times the loss of guessing,"
         " ln(classes). If ten consecutive losses of rank 0 have a median above 60 % of the loss of"
-        " guessing, the next ten have a median of at least 10 % of it. On each rank, at most 2 %"
-        " of the losses equal the loss of the step before. In a closed run of one rank whose"
-        " framework computes in float32, losses are float32 numbers.",
+        " guessing, the next ten have a median of at least 10 % of it. On each rank with 100 or"
+        " more steps, at most 2 % of the losses equal the loss of the step before. In a closed run"
+        " of one rank whose framework computes in float32, losses are float32 numbers.",
         "A model with its initial weights guesses, and needs more than ten steps to learn. Losses"
         " that break this rule were made up, come from other initial weights, or were rounded"
         " afterwards. If a larger mini-batch is recorded as several steps, these steps have the"

@@ -331,7 +331,7 @@ def _unread(node: "NodeContext", offered: Mapping[str, str]) -> Violations:
 
 
 def _chosen(context: BundleContext) -> Violations:
-    """Check the meters' records of every node: those left out read power."""
+    """Check the meters' records of every node: none left out is required."""
     for node in context.nodes:
         records = node.meter_records.items()
         left_out = [name for name, record in records if record.get("reason") == LEFT_OUT]
