@@ -51,7 +51,14 @@ def _scheduled(context: BundleContext) -> Violations:
             "no such event",
         )
         return
-    counted, steps = event.value if isinstance(event.value, dict) else {}, len(context.steps)
+    counted = event.value if isinstance(event.value, dict) else {}
+    yield from _passes(planned, counted, len(context.steps), event.line)
+    yield from _spilled(context, planned, counted.get("spilled_bytes"), event.line)
+    yield from _times(context, counted, event.line)
+
+
+def _passes(planned: Recomputation, counted: dict[str, Any], steps: int, line: int) -> Violations:
+    """Check the passes of blocks and the repeated operations that the log counted in all steps."""
     forwards = sum(action in FORWARD for action, *_ in planned.actions)
     again = sum(len(positions) for _, _, *left_out in planned.actions for positions in left_out)
     expected = {
@@ -68,10 +75,8 @@ def _scheduled(context: BundleContext) -> Violations:
                 f" steps makes {forwards} forward and {len(planned.blocks)} backward passes of"
                 f" blocks, and repeats {again} operation{'s' * (again != 1)}",
                 f"{name} = {counted.get(name)!r}",
-                event.line,
+                line,
             )
-    yield from _spilled(context, planned, counted.get("spilled_bytes"), event.line)
-    yield from _times(context, counted, event.line)
 
 
 def _spilled(

@@ -12,12 +12,12 @@ from suite.catalog.scoring import load_scoring
 from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Rule, Violation, Violations
 from suite.compliance.rules.run_record import is_command
-from suite.compliance.submission_rule import OfSubmission, SubmissionContext
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.files.counted import counted
 from suite.metrics.convergence import LEVEL, compare_epochs, show_epochs
 from suite.submission.declaration import NAME
 from suite.submission.entry_keys import entry_settings, split_key, timing_of
-from suite.submission.launches import FINISHED, UNFINISHED
+from suite.submission.launches import FINISHED, UNFINISHED, DeclaredEntry
 
 ORDER = 104  # after the layout
 
@@ -94,39 +94,43 @@ def _launches(context: SubmissionContext) -> Violations:
                 f"{run.run_id} {counted(declared[run.run_id], 'time')}",
             )
     for entry in context.declaration.entries:
-        where = f"{entry.workload}/{entry.framework}"
-        finished = [launch for launch in entry.launches if launch.status == FINISHED]
-        for launch in finished:
-            if launch.run_id not in submitted:
-                yield Violation(
-                    where,
-                    f"the run {launch.run_id} in the submission, because its launch finished",
-                    "no such run",
-                )
-        for launch in entry.launches:
-            named = RUN_ID.fullmatch(launch.run_id)
-            if named is not None and named["name"] != f"{entry.workload}-{entry.framework}":
-                yield Violation(
-                    where,
-                    f"only launches of {entry.workload} in {entry.framework}",
-                    f"the launch {launch.run_id} (status {launch.status!r})",
-                )
-            if launch.status != FINISHED and launch.run_id in submitted:
-                yield Violation(
-                    submitted[launch.run_id].name,
-                    f"no run in the submission, because its launch has the status"
-                    f" {launch.status!r}",
-                    "a run of this launch",
-                )
-        if len(finished) != entry.planned_runs:
+        yield from _launches_of(entry, submitted)
+
+
+def _launches_of(entry: DeclaredEntry, submitted: Mapping[str, SubmittedRun]) -> Violations:
+    """Check the launches of one entry against the submitted runs, by their ids."""
+    where = f"{entry.workload}/{entry.framework}"
+    finished = [launch for launch in entry.launches if launch.status == FINISHED]
+    for launch in finished:
+        if launch.run_id not in submitted:
             yield Violation(
                 where,
-                f"as many finished launches as planned runs: {entry.planned_runs}",
-                f"{len(finished)}",
-                fix="if too few launches finished, make the missing runs and package again; if"
-                " --planned-runs was wrong, package again with the number that was planned before"
-                " the first run",
+                f"the run {launch.run_id} in the submission, because its launch finished",
+                "no such run",
             )
+    for launch in entry.launches:
+        named = RUN_ID.fullmatch(launch.run_id)
+        if named is not None and named["name"] != f"{entry.workload}-{entry.framework}":
+            yield Violation(
+                where,
+                f"only launches of {entry.workload} in {entry.framework}",
+                f"the launch {launch.run_id} (status {launch.status!r})",
+            )
+        if launch.status != FINISHED and launch.run_id in submitted:
+            yield Violation(
+                submitted[launch.run_id].name,
+                f"no run in the submission, because its launch has the status {launch.status!r}",
+                "a run of this launch",
+            )
+    if len(finished) != entry.planned_runs:
+        yield Violation(
+            where,
+            f"as many finished launches as planned runs: {entry.planned_runs}",
+            f"{len(finished)}",
+            fix="if too few launches finished, make the missing runs and package again; if"
+            " --planned-runs was wrong, package again with the number that was planned before"
+            " the first run",
+        )
 
 
 def _unfinished(context: SubmissionContext) -> Violations:
