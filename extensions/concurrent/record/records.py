@@ -209,15 +209,13 @@ def _refuse_contradictions(folder: Path, found: Recording) -> None:
             f" {intended[early[0]]} ns",
         )
     counts, ends = found.column("images"), np.cumsum(found.column("images"))
+    size = found.setting.batch
     names = [
         (
             "does not begin with the image that follows the previous batch's last image",
             found.column("first") != ends - counts,
         ),
-        (
-            "has no images, or more than the batch size",
-            (counts < 1) | (counts > found.setting.batch),
-        ),
+        ("has no images, or more than the batch size", (counts < 1) | (counts > size)),
         (
             "was sent before its last image had arrived",
             _before_noticed(found.column("sent_ns"), ends, noticed),
@@ -233,9 +231,8 @@ def _refuse_contradictions(folder: Path, found: Recording) -> None:
     ]
     for what, wrong in names:
         if wrong.any():
-            raise FileError(
-                folder / BATCHES, f"line {np.flatnonzero(wrong)[0] + 2}: the batch {what}"
-            )
+            line = np.flatnonzero(wrong)[0] + 2
+            raise FileError(folder / BATCHES, f"line {line}: the batch {what}")
 
 
 def _before_noticed(sent_ns: Times, ends: Times, noticed_ns: Times) -> Any:
