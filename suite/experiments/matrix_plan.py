@@ -137,7 +137,7 @@ def _parse_setting(word: str, kind: Any, name: str) -> Any:
         needed, form = (
             ("whole number", "in digits, without a unit, such as 16")
             if kind is int
-            else ("number", "without a unit and with a decimal point, such as 0.05")
+            else ("number", "without a unit, such as 0.05 or 16")
         )
         raise SuiteError(f"--vary {name}: {word!r} is not a {needed}; write it {form}.") from None
 

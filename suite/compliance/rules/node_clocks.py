@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.log import LogEvent
 from suite.bundle.node_records import read_nodes
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
@@ -49,28 +50,34 @@ def _offsets(context: BundleContext) -> Violations:
         for one, far in _apart_on_one_machine(context, offsets):
             yield Violation(
                 "log.txt",
-                "the same clock offset for all ranks of one machine, within its uncertainty",
+                "the same clock offset for all ranks of one machine, within both uncertainties plus"
+                f" {ROUNDING_NS / 1e6:g} ms",
                 f"rank {far}'s offset minus rank {one}'s:"
                 f" {(offsets[far][0] - offsets[one][0]) * SECONDS_PER_NS:.6g} s",
                 event.line,
             )
-        if first is not None and event.mono_ns is not None and first.mono_ns is not None:
-            allowed_ns = MAX_DRIFT * abs(event.mono_ns - first.mono_ns) + ROUNDING_NS
-            for rank, (before, after) in enumerate(zip(first.value, offsets, strict=True)):
-                drift_ns = abs(after[0] - before[0])
-                most_ns = allowed_ns + before[1] + after[1]
-                if drift_ns > most_ns:
-                    yield Violation(
-                        "log.txt",
-                        f"rank {rank}'s clock offset to change by at most"
-                        f" {most_ns * SECONDS_PER_NS:.3g} s between its two measurements:"
-                        f" {MAX_DRIFT:.1%} of the time between them, plus {ROUNDING_NS / 1e6:g} ms,"
-                        " plus both uncertainties",
-                        f"a change of {drift_ns * SECONDS_PER_NS:.3g} s",
-                        event.line,
-                    )
         first = event if first is None else first
+        yield from _drifts(first, event)
     yield from _overlapping(context)
+
+
+def _drifts(first: LogEvent, event: LogEvent) -> Violations:
+    """Offsets that changed by more than clocks drift between two measurements."""
+    if event.mono_ns is None or first.mono_ns is None:
+        return
+    allowed_ns = MAX_DRIFT * abs(event.mono_ns - first.mono_ns) + ROUNDING_NS
+    for rank, (before, after) in enumerate(zip(first.value, event.value, strict=True)):
+        drift_ns = abs(after[0] - before[0])
+        most_ns = allowed_ns + before[1] + after[1]
+        if drift_ns > most_ns:
+            yield Violation(
+                "log.txt",
+                f"rank {rank}'s clock offset to change by at most {most_ns * SECONDS_PER_NS:.3g} s"
+                f" between its two measurements: {MAX_DRIFT:.1%} of the time between them, plus"
+                f" {ROUNDING_NS / 1e6:g} ms, plus both uncertainties",
+                f"a change of {drift_ns * SECONDS_PER_NS:.3g} s",
+                event.line,
+            )
 
 
 def _apart_on_one_machine(

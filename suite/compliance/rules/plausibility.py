@@ -175,8 +175,8 @@ def _below_load(context: BundleContext) -> Violations:
                 yield Violation(
                     node.file,
                     f"a mean power of at least {share * channel.mean:.2f} W over the run:"
-                    f" {share:.0%} of the {channel.mean:.2f} W that the machine drew before the"
-                    f" run, when its processor was {before:.0f} % busy",
+                    f" {share:.0%} of the {channel.mean:.2f} W before the run, when the processor"
+                    f" was {before:.0f} % busy",
                     f"a mean power of {power_w:.2f} W according to {channel.source} {channel.name}",
                 )
 

@@ -86,9 +86,9 @@ def _reviewed_run(
     if audit.state is not None and not review.is_from_drawn_state(record):
         yield Violation(
             name,
-            f"a training state of {run.name} whose epoch was drawn with the reviewer's random"
-            " value",
-            "a training state whose epoch was drawn with another value",
+            f"a replay of {run.name} from the training state that was drawn with the reviewer's"
+            " random value, and through the epoch after it",
+            "a replay from a state drawn with another value, or one without that epoch",
         )
     try:
         differences = list(audit_differences(audit, run))

@@ -192,13 +192,9 @@ def _contradictions(verdict: Mapping[str, Any], framework: str) -> Iterator[tupl
             yield expected, f"passed = {one.get('passed')!r} with an error of {one.get('error')!r}"
     for what, values in (("the implementation", subject), ("the verdict", verdict)):
         if values.get("passed") is not all(passed):
-            yield (
-                (
-                    f"passed = {all(passed)} for {what}, because {passed.count(False)} of"
-                    f" {counted(len(passed), 'error')} exceed the tolerance"
-                ),
-                f"passed = {values.get('passed')!r}",
-            )
+            above = f"errors above the tolerance: {passed.count(False)} of {len(passed)}"
+            expected = f"passed = {all(passed)} for {what}; {above}"
+            yield expected, f"passed = {values.get('passed')!r}"
     wrong = [
         precision
         for precision, digest in _digests(subject).items()

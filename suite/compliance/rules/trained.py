@@ -191,8 +191,8 @@ RULES = (
         "The device computes products and convolutions in the requested precision. Before"
         " run_start, every rank measures on its device how many bits they keep and whether 2^20"
         " overflows, and logs this as the event `arithmetic`. The smaller number of bits is in the"
-        f" precision's range: {RANGES}. 2^20 overflows only with {FP16_MIXED}. Only a float32 run"
-        " on a CPU may leave this event out.",
+        f" precision's range: {RANGES}. 2^20 overflows with {FP16_MIXED}, and with no other"
+        " precision. Only a float32 run on a CPU may leave this event out.",
         "Computing with fewer bits is faster, and frameworks are compared only at the same"
         " precision. Whether a GPU rounds float32 numbers to TF32 depends on the framework, its"
         " version and the environment.",
