@@ -62,8 +62,8 @@ def _power(context: BundleContext) -> Violations:
         if power_w is not None and limit_w is not None and power_w > limit_w:
             yield Violation(
                 node.file,
-                f"a mean power of {limit_w:.1f} W or less over the run, the most that the supply of"
-                f" {context.request.platform} can give, with a tolerance",
+                f"a mean power of {limit_w:.1f} W or less over the run: the limit in the profile of"
+                f" {context.request.platform}, with a tolerance",
                 f"a mean power of {power_w:.3f} W according to {source}",
                 fix=fix,
             )
@@ -310,10 +310,10 @@ def _epoch_s(context: BundleContext, epoch: int, steps: "StepRecords") -> float:
 RULES = (
     Rule(
         "power-possible",
-        "On each node, the mean power over the run is at least 0.1 W. It is at most what the"
-        " board's supply can give plus 10 % (at the wall: divided by 0.8 for the loss of a power"
-        " adapter). At most 5 % of the readings of a power meter's channel (or two readings) are"
-        " outside the meter's plausible range (plausible_w in rules/power.toml). If one meter"
+        "On each node, the mean power over the run is at least 0.1 W. It is at most the limit in"
+        " the device profile (max_power_w) plus 10 % (at the wall: divided by 0.8 for the loss of a"
+        " power adapter). At most 5 % of the readings of a power meter's channel (or two readings)"
+        " are outside the meter's plausible range (plausible_w in rules/power.toml). If one meter"
         " measures the whole and another a part of it, the mean power of the whole is not lower"
         " than that of the part. A meter at the wall reads at most twice the board's mean power"
         " plus 5 W. Both comparisons of meters allow for the meters' stated errors.",
