@@ -234,9 +234,8 @@ RULES = (
     Rule(
         "submission-system",
         f"All runs of a submission were made on the system that its {SYSTEM} describes, with the"
-        f" same kernel. Only the size of the memory may differ, by at most"
-        f" {MEMORY_TOLERANCE:.0%}. The runs"
-        " of an entry were made with the same versions of Python, framework and libraries.",
+        f" same kernel. The size of the memory may differ by at most {MEMORY_TOLERANCE:.0%}. The"
+        " runs of an entry were made with the same versions of Python, framework and libraries.",
         "A result belongs to one system, and another version of the software may compute at"
         " another speed. The memory that Linux finds differs by some KiB from start to start,"
         " because the firmware does not always reserve the same amount.",
