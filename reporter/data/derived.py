@@ -165,6 +165,8 @@ def _quotient(name: str, above: Row, below: Row, unit: str) -> Row:
         "value": None,
         "unit": unit,
         "spread": None,
+        "low": None,
+        "high": None,
         "reason": above["reason"] or below["reason"],
         "method": (
             f"{above['figure']} / {below['figure']}"

@@ -66,7 +66,7 @@ def test_a_part_of_a_score_that_is_unknown_has_its_reason(
 
 def test_quotients_are_of_the_figures_that_are_there_and_unknown_as_they_are() -> None:
     rows = [
-        figure("fetch_stall_s", 2.0, unit="s", spread=1.0, method="of rank 0"),
+        figure("fetch_stall_s", 2.0, unit="s", spread=1.0, low=1.0, high=3.0, method="of rank 0"),
         figure("time_to_epoch_s", 8.0, unit="s"),
         figure("energy_per_epoch_j", None, unit="J", tier="analyser"),
         figure("instructions", 5.0),
@@ -74,7 +74,9 @@ def test_quotients_are_of_the_figures_that_are_there_and_unknown_as_they_are() -
     stall, power = derived.derived_figures(rows)
     assert (stall["figure"], stall["value"], stall["unit"]) == ("fetch_stall_share", 0.25, "ratio")
     assert stall["method"] == "fetch_stall_s / time_to_epoch_s; of rank 0"
-    assert stall["spread"] is None and stall["reason"] is None
+    assert stall["reason"] is None
+    without = [stall[name] for name in ("spread", "low", "high")]
+    assert without == [None, None, None], "those of the seconds are none of the share"
     assert (power["figure"], power["value"], power["unit"]) == ("mean_power_w", None, "W")
     assert (power["reason"], power["tier"]) == ("no energy_per_epoch_j", "analyser")
     for below, reason in ((0.0, "cpu_time_s is 0"), (None, "no cpu_time_s")):
