@@ -163,6 +163,7 @@ def _page(
         digits=significant,
         with_digits=with_digits,
         how=_method_words,
+        in_full=number_in_full,
         name_of=name_of_figure,
         as_text=_as_text,
         is_number=is_number,
@@ -243,12 +244,7 @@ def copied_files(bundle: Bundle) -> list[str]:
 
 
 def _method_words(figure: Row) -> str:
-    """How a known figure was obtained, its interval, and how densely its readings lie."""
-    interval = (
-        f"95 % interval {number_in_full(figure['low'], 4)} to {number_in_full(figure['high'], 4)}"
-        if figure["low"] is not None
-        else ""
-    )
+    """How a known figure was obtained, and how densely its readings lie."""
     level = f"EE HPC WG: {figure['level']}" if figure["level"] else ""
     period = f"a reading every {significant(figure['period_s'])} s" if figure["period_s"] else ""
     coverage = (
@@ -256,7 +252,7 @@ def _method_words(figure: Row) -> str:
         if figure["coverage"] is not None
         else ""
     )
-    return "; ".join(part for part in (figure["method"], interval, level, period, coverage) if part)
+    return "; ".join(part for part in (figure["method"], level, period, coverage) if part)
 
 
 def _as_text(value: object) -> str:
