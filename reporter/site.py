@@ -268,7 +268,8 @@ def _place(folder: Path, old: Path, page: Page) -> None:
         if isinstance(page.content, str)
         else page.content
     )
-    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.parent.is_dir():  # most are: an attempt waits for the folder above
+        target.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, Path) and page.is_link and _is_linked(content, target):
         return
     if not before.is_symlink() and before.is_file() and _has(before, content):
