@@ -16,8 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from reporter.board.making import make_boards
 from reporter.data.cache import digest_of_code
 from reporter.data.frames import Frames, Row, records
@@ -163,26 +161,38 @@ def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> 
     """Write the site, without the pages of unchanged runs; returns the folders of these."""
     for file in sorted(STATIC.iterdir()):
         _place(folder, old, Page(file.name, file))
-    keys: Keys = {ENTRIES: {}, RUNS: {}}
+    keys: Keys = {
+        ENTRIES: {},
+        RUNS: {run["run_id"]: _key(run, contents) for run in records(contents.frames.runs)},
+    }
     unchanged: list[str] = []
     # renders pages with many entries while workers render those of one entry or run
     with ThreadPoolExecutor(1) as aside:
         of_many = aside.submit(
-            _write_pages,
-            _pages(contents, templates(contents.address, newest_day(contents.frames))),
-            folder,
-            old,
+            _write_pages_of_many, contents, _pages_key(contents, keys[RUNS]), folder, old
         )
         for _ in workers.map(_run_task, _tasks(contents, folder, old, keys, unchanged)):
             pass
-        of_many.result()
+        keys[PAGES] = of_many.result()
     _place(folder, old, Page(SITE_MARK, json.dumps(keys, indent=1, sort_keys=True) + "\n"))
     return unchanged
 
 
-def _pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    for kind in page_kinds():
-        yield from kind.make(contents, environment)
+def _write_pages_of_many(
+    contents: SiteContents, key: str | None, folder: Path, old: Path
+) -> dict[str, str | None]:
+    """Write the pages of many entries, or link all of them where the old ones have this key;
+    returns the keys by place."""
+    before = _old_keys(old)[PAGES]
+    is_inside = not any(Path(place).is_absolute() or ".." in Path(place).parts for place in before)
+    is_unchanged = key is not None and bool(before) and all(one == key for one in before.values())
+    if is_unchanged and is_inside and _link(before, folder, old):
+        return dict(before)
+    environment, made = templates(contents.address, newest_day(contents.frames)), list[str]()
+    for page in (page for kind in page_kinds() for page in kind.make(contents, environment)):
+        _place(folder, old, page)
+        made.append(page.place)
+    return dict.fromkeys(made, key)
 
 
 def _write_pages(pages: Iterable[Page], folder: Path, old: Path) -> None:
@@ -192,9 +202,9 @@ def _write_pages(pages: Iterable[Page], folder: Path, old: Path) -> None:
 
 Task = Callable[[], None]
 Keys = dict[str, dict[str, str | None]]
-"""Digests of what the pages of each entry and of each run are made from, by kind and id; None: they
-are made each time."""
-ENTRIES, RUNS = "entries", "runs"
+"""Digests of what the pages of each entry and of each run are made from, by kind and id, and those
+of many entries, by place; None: they are made each time."""
+ENTRIES, RUNS, PAGES = "entries", "runs", "pages"
 
 
 def _run_task(task: Task) -> None:
@@ -206,7 +216,7 @@ def _tasks(
 ) -> Iterator[Task]:
     """Tasks of the workers: the pages of every changed entry and run. Those of unchanged entries
     are linked from ``old``; ``unchanged`` receives the folders of unchanged runs, ``keys`` the keys
-    of all."""
+    of entries."""
     before = _old_keys(old)
     for entry in evidence_of_entries(contents.frames, contents.boards):
         name = str(entry.entry["entry_id"])
@@ -217,12 +227,9 @@ def _tasks(
             yield partial(_write_entry, evidence, contents.address, folder, old)
     for run in records(contents.frames.runs):
         name = run["run_id"]
-        keys[RUNS][name] = key_of_run = _key(run, contents)
-        if (
-            key_of_run is not None
-            and before[RUNS].get(name) == key_of_run
-            and (old / "runs" / name).is_dir()
-        ):
+        key = keys[RUNS][name]
+        is_unchanged = key is not None and before[RUNS].get(name) == key
+        if is_unchanged and (old / "runs" / name).is_dir():
             unchanged.append(f"runs/{name}")
         else:
             yield partial(
@@ -330,6 +337,17 @@ def _key(run: Row, contents: SiteContents) -> str | None:
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
+def _pages_key(contents: SiteContents, runs: Mapping[str, str | None]) -> str | None:
+    """Digest of what the pages of many entries are made from: what those of the ``runs`` are, and
+    the runs' places. None where records besides bundles are shown, or a run has no key."""
+    frames = contents.frames
+    if contents.studies or frames.replications or len(frames.linpacks) or None in runs.values():
+        return None
+    own = None if contents.own_runs is None else sorted(contents.own_runs)
+    inputs = [runs, list(frames.runs["place"]), frames.broken.to_dict("records"), own]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
+
+
 def _entry_key(evidence: EntryEvidence, contents: SiteContents) -> str | None:
     """Digest of what an entry's page, badge and citations are made from: its evidence, less the
     places of its runs, and the code. The digests of the runs' bundles stand for all figures.
@@ -362,5 +380,5 @@ def _old_keys(old: Path) -> Mapping[str, Mapping[str, Any]]:
     kinds = found if isinstance(found, Mapping) else {}
     return {
         kind: keys if isinstance(keys := kinds.get(kind), Mapping) else {}
-        for kind in (ENTRIES, RUNS)
+        for kind in (ENTRIES, RUNS, PAGES)
     }

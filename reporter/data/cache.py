@@ -17,6 +17,7 @@ import msgspec
 
 import suite
 from reporter.data.bundle_rows import BundleRows
+from suite.catalog.extensions import extensions
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import Finding, Severity
 from suite.files.digest import sha256
@@ -55,8 +56,8 @@ def _entries(folder: str | Path, above: str) -> Iterator[tuple[str, os.DirEntry[
 
 @lru_cache(maxsize=1)
 def digest_of_code() -> str:
-    """SHA-256 over the suite's files, the rulebook, and the versions of Python and of the numerical
-    libraries."""
+    """SHA-256 over the files of the suite and its extensions, the rulebook, and the versions of
+    Python and of the numerical libraries."""
     digest = hashlib.sha256(
         json.dumps([sys.version, *(version(name) for name in LIBRARIES)]).encode()
     )
@@ -66,6 +67,7 @@ def digest_of_code() -> str:
         packages / "suite",
         root / "rules",
         root / "reference_impls",
+        *(Path(each.folder) for each in extensions()),
     ):
         for file in sorted(folder.rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:

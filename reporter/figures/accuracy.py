@@ -1,7 +1,9 @@
 """Accuracy against training time."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from reporter.data.frames import Frames, is_known, rows_of
 from reporter.data.selection import ascending, choose_rows
@@ -142,12 +144,14 @@ def _means(frames: Frames, entry: str) -> Points:
 
 def _curve(frames: Frames, run: str) -> list[Point]:
     """Accuracy, %, after each evaluation of a run, against the time of its epochs until then, s."""
-    epochs = frames.select("epochs", "run_id", [run]).sort_values("epoch")
-    times_s = epochs["end_to_end_s"].astype(float).cumsum(skipna=False)
+    epochs = sorted(frames.rows_by("epochs", "run_id")(run), key=lambda each: each["epoch"])
+    times_s = accumulate(
+        math.nan if each["end_to_end_s"] is None else each["end_to_end_s"] for each in epochs
+    )
     return [
-        (float(time_s), PERCENT * float(value))
-        for time_s, value in zip(times_s, epochs["eval_accuracy"], strict=True)
-        if is_known(value) and is_known(time_s)
+        (time_s, PERCENT * each["eval_accuracy"])
+        for time_s, each in zip(times_s, epochs, strict=True)
+        if each["eval_accuracy"] is not None and is_known(time_s)
     ]
 
 

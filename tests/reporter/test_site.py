@@ -14,6 +14,7 @@ import jinja2
 import pandas
 import pytest
 
+from reporter.pages import templates
 from reporter.pages.entry_page import EntryEvidence, entry_page
 from reporter.pages.shared import Page
 from reporter.site import SiteOptions, build_site
@@ -518,3 +519,29 @@ def test_a_list_of_the_system_is_text(site: Path) -> None:
     page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
     links = re.findall(r"<dt>links<dd>(.*?)<", page)
     assert links and "{" not in links[0] and "[" not in links[0]
+
+
+def test_pages_of_many_entries_are_made_again_only_where_a_run_or_a_page_changed(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, site = shutil.copytree(runs, tmp_path / "given"), tmp_path / "site"
+    made = list[Path]()
+
+    def find(*arguments: object) -> object:
+        made.append(site)
+        return templates(*arguments)
+
+    build_site([given], site)
+    before = files(site)
+    monkeypatch.setattr("reporter.site.templates", find)
+    build_site([given], site, force=True)
+    assert files(site) == before and not made
+    (site / "index.html").unlink()
+    build_site([given], site, force=True)
+    assert files(site) == before and len(made) == 1
+    mark = json.loads((site / SITE_MARK).read_text())
+    mark["pages"]["../mine.txt"] = mark["pages"]["index.html"]
+    (site / SITE_MARK).write_text(json.dumps(mark))
+    (tmp_path / "mine.txt").write_text("mine")
+    build_site([given], site, force=True)
+    assert files(site) == before and len(made) == 2, "a place outside the site is not believed"
