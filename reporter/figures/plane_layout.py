@@ -15,7 +15,7 @@ from reporter.figures.labels import (
 )
 from reporter.figures.look import BASE, MARGIN, DrawingLook, PanelCell, thin_ticks, write_axis
 from reporter.figures.model import Dot, Line, Plane, Point, Radar, Span
-from reporter.figures.svg import Canvas, coordinate_text
+from reporter.figures.svg import SPAN, Canvas, coordinate_text
 
 ROUNDING = 0.05
 """Coordinates are rounded to one decimal."""
@@ -105,7 +105,11 @@ class _Plot:
         """Everything but the axes' titles and the numbers of the horizontal one; ``labels`` are the
         lines of those of lines."""
         for span in self.panel.spans:
-            self._span(span)
+            left, right = self.point(span.start)[0], self.point(span.stop)[0]
+            if right - left > 1:
+                self.canvas.rect(left, self.top, right, self.bottom, SPAN, span.tip)
+        for span in self.panel.spans:
+            self._label_span(span)
         self._grid()
         for line in self.panel.lines:
             self._line(line)
@@ -116,10 +120,8 @@ class _Plot:
         self._label_dots()
         self._label_lines(labels)
 
-    def _span(self, span: Span) -> None:
+    def _label_span(self, span: Span) -> None:
         left, right = self.point(span.start)[0], self.point(span.stop)[0]
-        if right - left > 1:
-            self.canvas.rect(left, self.top, right, self.bottom, "span", span.tip)
         if right - left > self.look.measure(span.label) + NEAR:
             middle, y = (left + right) / 2, self.top + LINE
             self.canvas.text(middle, y, span.label, "tick", "middle")

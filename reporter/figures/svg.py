@@ -21,16 +21,17 @@ SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
 """The mark of each number of a colour, as corners in radii; the first is a circle."""
 
 Point = tuple[float, float]
-GRID = "grid"
+GRID, SPAN = "grid", "span"
 MANY, TENTH = 12, 0.1
-"""The style of a grid's lines; a path of more points than MANY is written as steps; the last digit
-of coordinates."""
+"""The styles of a grid's lines and of shaded columns; a path of more points than MANY is written as
+steps; the last digit of coordinates."""
 
 
 @dataclass(frozen=True)
 class Shape:
     """A rectangle (from ``points[0]`` to ``points[1]``), a mark (of ``radius`` around a point),
-    small round dots, a line, a path or a polygon. ``name``: its id, for :class:`Stretched`."""
+    small round dots, a line, several lines or rectangles (of two points each), a path or a polygon.
+    ``name``: its id, for :class:`Stretched`."""
 
     kind: str
     points: tuple[Point, ...]
@@ -53,6 +54,9 @@ class Shape:
             return "rect", _attributes(x=x, y=y, **size)
         if self.kind == "line":
             return "line", _attributes(x1=x, y1=y, x2=right, y2=bottom)
+        if self.kind in ("lines", "rects"):
+            draw = _straight if self.kind == "lines" else _box
+            return "path", f'd="{"".join(map(draw, self.points[::2], self.points[1::2]))}"'
         if self.kind == "dots":
             places = {f"M{across:.0f} {down:.0f}h.01" for across, down in self.points}
             return "path", f'd="{"".join(sorted(places))}"'
@@ -112,6 +116,9 @@ class Tag:
         return self.text
 
 
+Part = Shape | Stretched | Words | Tag
+
+
 @dataclass
 class Canvas:
     """Collects shapes in user units.
@@ -123,7 +130,7 @@ class Canvas:
     width: float
     has_tips: bool = True
     height: float = 0.0
-    parts: list[Shape | Stretched | Words | Tag] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
 
     def rect(
         self, left: float, top: float, right: float, bottom: float, style: str, tip: str = ""
@@ -193,22 +200,15 @@ class Canvas:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {coordinate_text(self.width)}'
             f' {coordinate_text(self.height)}" role="graphics-document" '
             f"aria-label={quoteattr(title)}><title>{escape(title)}</title><desc>{escape(description)}</desc>"
-            f"{''.join(self._elements())}</svg>"
+            f"{''.join(part.svg() for part in _joined(self.parts))}</svg>"
         )
-
-    def _elements(self) -> Iterator[str]:
-        """The elements of the parts; lines of a grid are one."""
-        for is_grid, parts in groupby(self.parts, _is_grid):
-            if not is_grid:
-                yield from (part.svg() for part in parts)
-                continue
-            lines = "".join(_straight(part.points) for part in parts if isinstance(part, Shape))
-            yield f'<path d="{lines}"{_class(GRID)}/>'
 
 
 def share_paths(canvas: Canvas, other: Canvas, name: str) -> None:
     """Show long paths of ``canvas``, which get names that begin with ``name``, in ``other``, too,
     where that has the same ones stretched."""
+    for each in (canvas, other):
+        each.parts = list(_joined(each.parts))
     pairs = zip(_long_paths(canvas), _long_paths(other), strict=False)
     for number, ((place, shape), (other_place, same)) in enumerate(pairs):
         found = _stretched(shape, same, f"{name}-{number}")
@@ -223,7 +223,7 @@ def _long_paths(canvas: Canvas) -> list[tuple[int, Shape]]:
         (place, part)
         for place, part in enumerate(canvas.parts)
         if isinstance(part, Shape)
-        and part.style.endswith((" curve", " area"))
+        and (part.kind == "lines" or part.style.endswith((" curve", " area")))
         and len(part.points) > MANY
     ]
 
@@ -242,16 +242,37 @@ def _stretched(shape: Shape, other: Shape, name: str) -> Stretched | None:
     return Stretched(name, tuple(factors.tolist()), tuple(shifts.tolist()))
 
 
-def _is_grid(part: Shape | Stretched | Words | Tag) -> bool:
-    return isinstance(part, Shape) and (part.kind, part.style) == ("line", GRID)
+def _joined(parts: Iterable[Part]) -> Iterator[Part]:
+    """The parts; a grid's lines that follow one another are one shape, and so are two spans or more
+    without tooltips."""
+    for kind, group in groupby(parts, _joined_kind):
+        found = list(group)
+        shapes = [part for part in found if isinstance(part, Shape)]
+        if not kind or (kind == "rects" and len(found) == 1):
+            yield from found
+        else:
+            points = tuple(point for shape in shapes for point in shape.points)
+            yield Shape(kind, points, shapes[0].style)
 
 
-def _straight(points: Sequence[Point]) -> str:
+def _joined_kind(part: Part) -> str:
+    if not isinstance(part, Shape) or part.tip or part.style not in (GRID, SPAN):
+        return ""
+    return f"{part.kind}s" if part.kind in ("line", "rect") else ""
+
+
+def _straight(begin: Point, end: Point) -> str:
     """A line as a path; most are level or upright."""
-    (x, y), (right, bottom) = (tuple(map(coordinate_text, point)) for point in points)
+    (x, y), (right, bottom) = (tuple(map(coordinate_text, point)) for point in (begin, end))
     if x == right or y == bottom:
         return f"M{x} {y}V{bottom}" if x == right else f"M{x} {y}H{right}"
-    return f"M{_way(points)}"
+    return f"M{_way((begin, end))}"
+
+
+def _box(begin: Point, end: Point) -> str:
+    """A rectangle as a path."""
+    x, y, right, bottom = map(coordinate_text, (*begin, *end))
+    return f"M{x} {y}H{right}V{bottom}H{x}z"
 
 
 def _way(points: Iterable[Point]) -> str:

@@ -28,6 +28,8 @@ TEXTS = re.compile(
     r'(?:<text x="[\d.-]+" y="[\d.-]+"\1>[^<]*</text>)+'
 )
 """Texts of one style, one after the other."""
+NUMBERS = re.compile(r'<(?:rect|circle|line)(?: \w+="[\d.-]+")+(?= )')
+"""The places and sizes of a shape; HTML needs no quotes around them."""
 
 
 @dataclass(frozen=True)
@@ -228,8 +230,9 @@ def place_drawings(
 
 def _within_page(svg: str) -> markupsafe.Markup:
     """The drawing in less HTML: without its title and description, which the page's caption says,
-    and with the style of texts said once."""
+    without quotes around numbers, and with the style of texts said once."""
     shown = re.sub(' xmlns="[^"]*"|<title>[^<]*</title><desc>[^<]*</desc>', "", svg, count=2)
+    shown = NUMBERS.sub(lambda found: found[0].replace('"', ""), shown)
     return markupsafe.Markup(TEXTS.sub(_in_group, shown))
 
 
