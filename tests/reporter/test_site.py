@@ -174,7 +174,7 @@ def test_every_number_of_a_leaderboard_links_to_its_evidence(site: Path) -> None
 def test_evidence_links_to_lines_of_the_log(site: Path) -> None:
     page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
     log = (site / "runs" / run_id("lenet-pytorch-1") / "log.txt").read_text().splitlines()
-    row = page[page.index('<tr id="time_to_target_s">') :].partition("\n")[0]
+    row = page[page.index('<th id="time_to_target_s">') :].partition("\n")[0]
     (place,) = re.findall(r"href=#(f\d+)", row)
     evidence = page[page.index(f'<tr id="{place}">') :].partition("\n")[0]
     pointed = [int(number) for number in re.findall(r'href="#line-(\d+)"', evidence)]
@@ -510,7 +510,7 @@ def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Pa
 def test_unknown_figures_come_last_with_each_reason_once(site: Path) -> None:
     page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
     known, _, unknown = page.partition("<h3>Unknown, with the reasons</h3>")
-    assert '<tr id="time_to_target_s">' in known and '<span id="gpu_utilisation">' in unknown
+    assert '<th id="time_to_target_s">' in known and '<span id="gpu_utilisation">' in unknown
     reasons = re.findall("<dt>(.*?)<dd><span", unknown.partition("</dl>")[0])
     assert "the run had one rank" in reasons and len(reasons) == len(set(reasons))
 
