@@ -4,7 +4,7 @@ deterministically."""
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -91,8 +91,8 @@ class Words:
 
 @dataclass(frozen=True)
 class Stretched:
-    """The shape ``name`` of another drawing of the page, stretched and then shifted, across and
-    down."""
+    """The shape or group ``name`` of another drawing of the page, stretched and then shifted,
+    across and down."""
 
     name: str
     factors: Point
@@ -101,8 +101,10 @@ class Stretched:
     def svg(self) -> str:
         """The element."""
         (across, down), (x, y) = self.factors, self.shifts
-        matrix = f"{across:.5g} 0 0 {down:.5g} {x:.5g} {y:.5g}"
-        return f'<use href={quoteattr(f"#{self.name}")} transform="matrix({matrix})"/>'
+        where = f'transform="matrix({across:.5g} 0 0 {down:.5g} {x:.5g} {y:.5g})"'
+        if self.factors == (1.0, 1.0):
+            where = _attributes(x=x, y=y)
+        return f"<use href={quoteattr(f'#{self.name}')} {where}/>"
 
 
 @dataclass(frozen=True)
@@ -215,6 +217,36 @@ def share_paths(canvas: Canvas, other: Canvas, name: str) -> None:
         if found is not None:
             canvas.parts[place] = replace(shape, name=found.name)
             other.parts[other_place] = found
+    _share_numbers(canvas, other, f"{name}-y")
+
+
+def _share_numbers(canvas: Canvas, other: Canvas, name: str) -> None:
+    """As :func:`share_paths`, the numbers of a vertical axis."""
+    (first, numbers), (other_first, same) = map(_numbers, (canvas, other))
+    if not numbers or [each.text for each in numbers] != [each.text for each in same]:
+        return
+    shifts = np.array(
+        [(after.x - each.x, after.y - each.y) for each, after in zip(numbers, same, strict=True)]
+    )
+    if np.ptp(shifts, axis=0).max() > TENTH:
+        return
+    canvas.parts[first : first + len(numbers)] = [Tag(f'<g id="{name}">'), *numbers, Tag("</g>")]
+    shift_x, shift_y = shifts[0].tolist()
+    other.parts[other_first : other_first + len(same)] = [
+        Stretched(name, (1.0, 1.0), (shift_x, shift_y))
+    ]
+
+
+def _numbers(canvas: Canvas) -> tuple[int, list[Words]]:
+    """The first texts that end at an axis, one after the other, and where they begin."""
+    begins = [place for place, part in enumerate(canvas.parts) if _is_number(part)]
+    first = begins[0] if begins else 0
+    found = takewhile(_is_number, canvas.parts[first:])
+    return first, [part for part in found if isinstance(part, Words)]
+
+
+def _is_number(part: Part) -> bool:
+    return isinstance(part, Words) and (part.style, part.anchor) == ("tick", "end")
 
 
 def _long_paths(canvas: Canvas) -> list[tuple[int, Shape]]:

@@ -28,6 +28,10 @@ TEXTS = re.compile(
     r'(?:<text x="[\d.-]+" y="[\d.-]+"\1>[^<]*</text>)+'
 )
 """Texts of one style, one after the other."""
+SAID = re.compile(
+    ' xmlns="[^"]*"| role="graphics-document" aria-label="[^"]*"'
+    "|<title>[^<]*</title><desc>[^<]*</desc>"
+)
 NUMBERS = re.compile(r'<(?:rect|circle|line)(?: \w+="[\d.-]+")+(?= )')
 """The places and sizes of a shape; HTML needs no quotes around them."""
 
@@ -229,9 +233,9 @@ def place_drawings(
 
 
 def _within_page(svg: str) -> markupsafe.Markup:
-    """The drawing in less HTML: without its title and description, which the page's caption says,
-    without quotes around numbers, and with the style of texts said once."""
-    shown = re.sub(' xmlns="[^"]*"|<title>[^<]*</title><desc>[^<]*</desc>', "", svg, count=2)
+    """The drawing in less HTML: without its title and description, which the page's caption and the
+    region around it say, without quotes around numbers, and with the style of texts said once."""
+    shown = SAID.sub("", svg, count=3)
     shown = NUMBERS.sub(lambda found: found[0].replace('"', ""), shown)
     return markupsafe.Markup(TEXTS.sub(_in_group, shown))
 

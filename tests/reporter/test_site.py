@@ -176,8 +176,8 @@ def test_evidence_links_to_lines_of_the_log(site: Path) -> None:
     log = (site / "runs" / run_id("lenet-pytorch-1") / "log.txt").read_text().splitlines()
     row = page[page.index('<th id="time_to_target_s">') :].partition("\n")[0]
     (place,) = re.findall(r"href=#(f\d+)", row)
-    evidence = page[page.index(f'<tr id="{place}">') :].partition("\n")[0]
-    pointed = [int(number) for number in re.findall(r'href="#line-(\d+)"', evidence)]
+    evidence = page[page.index(f"<tr id={place}>") :].partition("\n")[0]
+    pointed = [int(number) for number in re.findall(r"href=#line-(\d+)", evidence)]
     assert '"key": "run_start"' in log[pointed[0] - 1] and '"value": 0.9905' in log[pointed[1] - 1]
     assert all(f'id="line-{number}"' in page for number in pointed)
 
