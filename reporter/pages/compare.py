@@ -239,10 +239,9 @@ def _entry(row: LeaderboardRow, found: Mapping[str, Mapping[str, Comparable]]) -
         one, cell = found[column.figure][name], cells.get(column.figure)
         if cell is None:
             continue
-        shown = cell.quantity if cell.raw else cell.why
         instrument = instrument_named(*one.instrument) if one.instrument and cell.raw else ""
         values[column.figure] = [
-            shown,
+            cell.quantity if cell.raw else "",
             float(cell.raw) if cell.raw else None,
             one.reason,
             instrument,
@@ -252,8 +251,6 @@ def _entry(row: LeaderboardRow, found: Mapping[str, Mapping[str, Comparable]]) -
         "id": name,
         "label": row.label,
         "name": f"{row.framework} · {row.system}",
-        "status": row.scores.status.value,
-        "rank": row.rank.words,
         "of": [property_in_words(row.entry, each) for each in IDENTITY if each not in LEFT_OUT],
         "values": values,
     }
