@@ -4,6 +4,7 @@ A bundle is hostile input: sizes are bounded, no link is followed, nothing is ev
 """
 
 import re
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from reference_impls import contract
 from suite.bundle.layout import (
+    COUNTERS,
     MANIFEST,
     MAX_MANIFEST_BYTES,
     MAX_TABLE_BYTES,
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-MANY_READ = (RUN, SYSTEM, SUMMARY)
+MANY_READ = (RUN, SYSTEM, SUMMARY, COUNTERS)
 """JSON files that many rules read; the others may be large, and are read by one or two."""
 FIRST_ROUND = "v0.1"
 """The round of bundles of schema 1, which do not name theirs."""
@@ -278,11 +280,17 @@ class Bundle:
         path, inside = self.path / name, Path(name)
         if inside.is_absolute() or ".." in inside.parts:
             raise FileError(path, "is outside the bundle")
-        if any((self.path / each).is_symlink() for each in (inside, *inside.parents[:-1])):
+        if any((self.path / each).is_symlink() for each in inside.parents[:-1]):
             raise FileError(path, "is a link; a bundle holds plain files only")
-        if not path.is_file():
+        try:
+            state = path.lstat()
+        except (FileNotFoundError, NotADirectoryError, ValueError):  # a NUL in the name
+            raise FileError(path, "is missing") from None
+        if stat.S_ISLNK(state.st_mode):
+            raise FileError(path, "is a link; a bundle holds plain files only")
+        if not stat.S_ISREG(state.st_mode):
             raise FileError(path, "is missing")
-        if path.stat().st_size > MAX_TABLE_BYTES:
+        if state.st_size > MAX_TABLE_BYTES:
             raise FileError(path, f"is larger than {MAX_TABLE_BYTES} bytes")
         return path
 

@@ -325,7 +325,7 @@ _FORMS: tuple[_Form, ...] = (
                 rf"(?i)(?<![0-9a-f:-])[0-9a-f]{{2}}(?:{mark}[0-9a-f]{{2}}){{5}}(?![0-9a-f]|[:-][0-9a-f])"
             ),
             _mac,
-            core=re.compile(rf"{mark}[0-9a-f]{{2}}{mark}"),
+            core=re.compile(rf"{mark}[0-9a-f]{{2}}{mark}[0-9a-f]{{2}}{mark}"),
         )
         for mark in (":", "-")
     ),
@@ -340,7 +340,7 @@ _FORMS: tuple[_Form, ...] = (
         (".",),
         re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)"),
         _ipv4,
-        core=re.compile(r"\.\d{1,3}\.\d"),
+        core=re.compile(r"\.\d{1,3}\.\d{1,3}\.\d"),
     ),
     _Form(
         _IP,

@@ -155,9 +155,12 @@ def _gaps(context: BundleContext) -> Violations:
             or not is_number(period_s)
         ):
             continue
-        gap_s = min(_longest_gap_s(node, channel) for channel in channels)
-        limits = f"no failure and no gap over {stated_s:.3g} s"
-        if gap_s > LONGER_GAP * stated_s + GAP_SLACK_S:
+        limits, max_s = (
+            f"no failure and no gap over {stated_s:.3g} s",
+            LONGER_GAP * stated_s + GAP_SLACK_S,
+        )
+        gap_s = min(_longest_gap_s(node, channel, max_s) for channel in channels)
+        if gap_s > max_s:
             yield Violation(
                 node.file,
                 f"readings of {name} with {limits}, as {node.meters_file} states",
@@ -179,21 +182,24 @@ def _gaps(context: BundleContext) -> Violations:
             )
 
 
-def _longest_gap_s(node: "NodeContext", channel: "Channel") -> float:
-    """Longest time between two readings of a channel; 0 if no other meter was read in its middle:
-    the machine stood still, or the recorder."""
+def _longest_gap_s(node: "NodeContext", channel: "Channel", max_s: float) -> float:
+    """Longest time between two readings of a channel; 0 if it is longer than ``max_s`` and no other
+    meter was read in its middle: the machine stood still, or the recorder."""
     times_ns = channel.in_time.t_ns
     if len(times_ns) < 2:
         return 0.0
     longest = int((times_ns[1:] - times_ns[:-1]).argmax())
-    others = [other for other in node.channels if other.source != channel.source]
     first_ns, last_ns = float(times_ns[longest]), float(times_ns[longest + 1])
+    gap_s = (last_ns - first_ns) * SECONDS_PER_NS
+    if gap_s <= max_s:
+        return gap_s
+    others = [other for other in node.channels if other.source != channel.source]
     quarter_ns = (last_ns - first_ns) / 4
     is_common = bool(others) and not any(
         ((each > first_ns + quarter_ns) & (each < last_ns - quarter_ns)).any()
         for each in (other.t_ns for other in others)
     )
-    return 0.0 if is_common else (last_ns - first_ns) * SECONDS_PER_NS
+    return 0.0 if is_common else gap_s
 
 
 def _stated_gaps(context: BundleContext) -> Violations:
