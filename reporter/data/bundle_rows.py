@@ -68,20 +68,19 @@ class Broken:
     reason: str
 
 
-def read_rows(path: Path) -> BundleRows | Broken:
-    """Read and check the bundle at ``path``. Errors become a reason; nothing is raised."""
+def read_rows(bundle: CachedBundle) -> BundleRows | Broken:
+    """Read and check the bundle. Errors become a reason; nothing is raised."""
     try:
-        return _read(path)
+        return _read(bundle)
     except SuiteError as error:
-        return Broken(reason_of(error, path))
+        return Broken(reason_of(error, bundle.path))
     except OSError as error:
         return Broken(
             f"{one_line(Path(error.filename or 'a file').name)} cannot be read: {error.strerror}"
         )
 
 
-def _read(path: Path) -> BundleRows:
-    bundle = CachedBundle(path)
+def _read(bundle: CachedBundle) -> BundleRows:
     record, run_id = bundle.run(), _plain_name(bundle.run().run_id)
     verdict = check_cached_bundle(bundle)
     for finding in verdict.findings:
@@ -93,7 +92,7 @@ def _read(path: Path) -> BundleRows:
         run = {"run_id": run_id, **_run(bundle, record, summary, verdict, mark)}
         epochs = [_epoch(run_id, epoch) for epoch in summary["epochs"]]
         figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
-        if (path / COUNTERS).is_file():
+        if (bundle.path / COUNTERS).is_file():
             figures += counted_figures(run_id, bundle.json(COUNTERS))
         figures += derived_figures(figures)
         figures += per_thousand_figures(figures, request["data"]["train_samples"])

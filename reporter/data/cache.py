@@ -6,7 +6,7 @@ import os
 import sqlite3
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import lru_cache
@@ -30,9 +30,9 @@ _TABLE = (
 )
 
 
-def digest_of_bundle(path: Path) -> str | None:
-    """SHA-256 over the names and contents of all files in the folder; None if one cannot be read. A
-    link is hashed by name and not followed."""
+def digest_of_bundle(path: Path, sha256: Callable[[Path], str] = sha256) -> str | None:
+    """SHA-256 over the names and contents (by their own ``sha256``) of all files in the folder;
+    None if one cannot be read. A link is hashed by name and not followed."""
     digest = hashlib.sha256()
     try:
         for name, entry in _entries(path, ""):

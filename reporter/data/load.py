@@ -37,6 +37,7 @@ from reporter.data.workers import Workers
 from suite.bundle import replication_folder, stall_folder
 from suite.bundle.layout import LINPACK_RECORD, LINPACK_STUDY_RECORD, is_withdrawal
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
+from suite.bundle.reader import CachedBundle
 from suite.catalog.extensions import extensions
 from suite.compliance.checker import BundleVerdict, find_bundles
 from suite.errors import SuiteError
@@ -211,8 +212,10 @@ def _digests(paths: Sequence[Path]) -> list[str | None]:
 
 
 def _read_with_digest(path: Path) -> Read:
-    before = digest_of_bundle(path)
-    rows = read_rows(path)
+    bundle = CachedBundle(path)
+    # the check holds the same digests against the manifest
+    before = digest_of_bundle(path, bundle.sha256)
+    rows = read_rows(bundle)
     return before if digest_of_bundle(path) == before else None, rows
 
 

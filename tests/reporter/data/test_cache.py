@@ -16,6 +16,7 @@ import reporter
 from reporter.data import bundle_rows, cache
 from reporter.data.cache import digest_of_bundle
 from reporter.site import build_site
+from suite.bundle.reader import CachedBundle
 from suite.files.paths import HOME_VARIABLE
 from suite.files.tree import SITE_MARK
 from tests.builders import run_id
@@ -37,9 +38,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The bundles that were read and not taken from the cache."""
     found: list[Path] = []
 
-    def note(path: Path) -> bundle_rows.BundleRows | bundle_rows.Broken:
-        found.append(path)
-        return bundle_rows.read_rows(path)
+    def note(bundle: CachedBundle) -> bundle_rows.BundleRows | bundle_rows.Broken:
+        found.append(bundle.path)
+        return bundle_rows.read_rows(bundle)
 
     monkeypatch.setattr(loading, "read_rows", note)
     return found
@@ -148,7 +149,7 @@ def test_the_digest_of_the_code_is_of_every_file_that_makes_rows_and_of_its_name
 
 
 def test_rows_are_unpacked_as_they_were_packed(given: Path) -> None:
-    rows = bundle_rows.read_rows(given / "one")
+    rows = bundle_rows.read_rows(CachedBundle(given / "one"))
     assert isinstance(rows, bundle_rows.BundleRows)
     rows = replace(rows, files=b"")  # only a process of the same report unpacks these
     for generated, studied in ((True, False), (False, True)):
@@ -168,7 +169,7 @@ def test_a_damaged_cache_file_is_ignored(home: Path, read: list[Path], given: Pa
 
 
 def test_rows_that_cannot_be_unpacked_hide_no_others(home: Path, given: Path) -> None:
-    whole, infinite = (bundle_rows.read_rows(given / name) for name in ("one", "two"))
+    whole, infinite = (bundle_rows.read_rows(CachedBundle(given / name)) for name in ("one", "two"))
     assert isinstance(whole, bundle_rows.BundleRows)
     assert isinstance(infinite, bundle_rows.BundleRows)
     infinite.figures[0]["value"] = math.inf
@@ -186,9 +187,9 @@ def test_a_broken_bundle_is_not_cached(home: Path, read: list[Path], given: Path
 def test_a_bundle_that_changes_while_it_is_read_is_not_cached(
     home: Path, given: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def meddle(path: Path) -> bundle_rows.BundleRows | bundle_rows.Broken:
-        rows = bundle_rows.read_rows(path)
-        (path / "output.txt").write_text("changed meanwhile")
+    def meddle(bundle: CachedBundle) -> bundle_rows.BundleRows | bundle_rows.Broken:
+        rows = bundle_rows.read_rows(bundle)
+        (bundle.path / "output.txt").write_text("changed meanwhile")
         return rows
 
     monkeypatch.setattr(loading, "read_rows", meddle)
@@ -203,9 +204,9 @@ def test_the_page_of_a_bundle_that_changed_while_read_is_rendered_again(
 ) -> None:
     """The bytes that it was made from are unknown."""
 
-    def meddle(path: Path) -> bundle_rows.BundleRows | bundle_rows.Broken:
-        rows = bundle_rows.read_rows(path)
-        (path / "output.txt").write_text("changed meanwhile")
+    def meddle(bundle: CachedBundle) -> bundle_rows.BundleRows | bundle_rows.Broken:
+        rows = bundle_rows.read_rows(bundle)
+        (bundle.path / "output.txt").write_text("changed meanwhile")
         return rows
 
     with monkeypatch.context() as patch:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from reporter.data.bundle_rows import BundleRows, read_rows
+from suite.bundle.reader import CachedBundle
 from suite.catalog.rounds import Round, current_round
 from suite.catalog.seeds import entry_sha256
 from suite.compliance import submissions
@@ -61,7 +62,7 @@ def test_a_locked_entry_with_the_rounds_nonce_complies_and_can_be_nominated(
         monkeypatch.setattr(
             "reporter.data.bundle_rows.judging_round", lambda _, kept=of_round: kept
         )
-        rows = read_rows(run(_submission, 1))
+        rows = read_rows(CachedBundle(run(_submission, 1)))
         assert isinstance(rows, BundleRows) and rows.run["is_nominated"] is is_nominated
 
 
