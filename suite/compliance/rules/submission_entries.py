@@ -348,8 +348,8 @@ RULES = (
         " reference with the same batch size and learning rate. If the batch size is the same but"
         " the learning rate is not, an entry that needs significantly fewer epochs is reviewed.",
         "An implementation that computes the same training needs about as many epochs. An entry"
-        " that needs significantly fewer computes something else, or has a better learning rate. Another"
-        " learning rate within the workload's range is allowed; if the review accepts it,"
+        " that needs significantly fewer computes something else, or has a better learning rate."
+        " Another learning rate within the workload's range is allowed; if the review accepts it,"
         " reference runs are made with it.",
         "explain the convergence to the reviewer; further runs show whether it was chance",
         (
