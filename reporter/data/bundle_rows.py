@@ -19,7 +19,6 @@ from reporter.data.derived import (
 from reporter.data.figure_fields import sensor_columns, significance
 from reporter.data.frames import ALIKE, BARE, ISOLATION, NODE_MACHINES, SETTINGS, WITHOUT, Row
 from reporter.data.framework_names import implementation_name
-from reporter.data.run_files import read_run_files
 from reporter.data.text import MAX_REASON_LENGTH, one_line, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.log import Log
@@ -48,8 +47,7 @@ class BundleRows:
     ``figures`` and ``epochs``, and the checker's verdict.
 
     ``is_generated``: trained on generated data. ``is_studied``: made for a stall analysis, with
-    emptied caches or one repeated mini-batch. ``files``: the packed RunFiles of a bundle that was
-    read just now; empty for one from the cache.
+    emptied caches or one repeated mini-batch.
     """
 
     run: Row
@@ -58,7 +56,6 @@ class BundleRows:
     verdict: BundleVerdict
     is_generated: bool
     is_studied: bool
-    files: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -101,12 +98,11 @@ def _read(bundle: CachedBundle) -> BundleRows:
         figures += study_figures(run_id, bundle, mark)
         is_generated = bool(request["data"]["synthetic"])
         is_studied = request["batches"] != "read" or bool(request["drop_cache_every_epoch"])
-        files = read_run_files(bundle).packed()
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise SuiteError(
             f"a file of the bundle is malformed ({type(error).__name__}: {one_line(error)})"
         ) from error
-    return BundleRows(run, figures, epochs, verdict, is_generated, is_studied, files)
+    return BundleRows(run, figures, epochs, verdict, is_generated, is_studied)
 
 
 def _run(

@@ -333,8 +333,7 @@ class Frames:
     """Tidy pandas frames, with the columns of the mappings in this module.
 
     ``scores`` and ``replications`` are by entry id, ``verdicts`` of the checker and ``digests`` of
-    all of a bundle's bytes (None: the bundle changed while it was read) are by run id, and so are
-    the packed RunFiles.
+    all of a bundle's bytes (None: the bundle changed while it was read) are by run id.
     """
 
     runs: pandas.DataFrame
@@ -345,7 +344,6 @@ class Frames:
     broken: pandas.DataFrame
     verdicts: Mapping[str, BundleVerdict]
     digests: Mapping[str, str | None]
-    files: Mapping[str, bytes] = field(default_factory=dict)
     scores: Mapping[str, EntryScores] = field(default_factory=dict)
     replications: Mapping[str, tuple[ShownReplication, ...]] = field(default_factory=dict)
     linpacks: pandas.DataFrame = field(

@@ -158,7 +158,6 @@ def make_frames(read: Sequence[Placed], broken: list[Row]) -> Frames:
         **{name: make_frame(rows, names) for name, (rows, names) in tables.items()},
         verdicts={one.run["run_id"]: one.rows.verdict for one in read},
         digests={one.run["run_id"]: one.digest for one in read},
-        files={one.run["run_id"]: one.rows.files for one in read},
         scores=scores,
         points=_points(runs),
     )

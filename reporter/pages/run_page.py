@@ -17,9 +17,8 @@ from reporter.board.columns import name_of_figure
 from reporter.data.frames import Frames, Row, grouped
 from reporter.data.link_losses import link_loss
 from reporter.data.machine_names import machine_title
-from reporter.data.run_files import RunFiles, read_run_files, unpacked_run_files
 from reporter.data.text import number_in_full, one_line, significant
-from reporter.data.timeline import Timeline
+from reporter.data.timeline import Timeline, read_timeline
 from reporter.figures import over_time
 from reporter.figures.chart import Context, Described
 from reporter.pages.run_headline import run_headline, with_digits
@@ -44,6 +43,7 @@ from suite.compliance.values import is_number
 from suite.files.archive import add_file
 from suite.files.counted import counted
 from suite.files.evidence_files import EvidenceFiles
+from suite.metrics.summary import read_summary
 
 COPIED = (
     RUN,
@@ -88,21 +88,19 @@ EPOCH_FIGURES = frozenset(
 @dataclass(frozen=True)
 class RunEvidence:
     """One run: its row, the checker's verdict, and the rows of its figures and epochs. Its page
-    also shows the bundle's files: the packed RunFiles, or, where ``files`` is empty, read again."""
+    also reads the bundle's files."""
 
     run: Row
     verdict: BundleVerdict
     figures: Sequence[Row]
     epochs: Sequence[Row]
-    files: bytes = b""
 
 
 def evidence_of_run(run: Row, frames: Frames) -> RunEvidence:
     """The evidence of one run."""
     name = run["run_id"]
     figures, epochs = (frames.rows_by(each, "run_id")(name) for each in ("figures", "epochs"))
-    packed = frames.files.get(name, b"")
-    return RunEvidence(run, frames.verdicts[name], figures, epochs, packed)
+    return RunEvidence(run, frames.verdicts[name], figures, epochs)
 
 
 @dataclass(frozen=True)
@@ -150,10 +148,9 @@ def _page(
 ) -> Iterator[Page]:
     """The page, with links to these files."""
     evidence = pages.evidence
-    shown = unpacked_run_files(evidence.files) if evidence.files else read_run_files(bundle)
     described = [
         over_time.epochs_accuracy(evidence.epochs),
-        *_described(shown.timeline, evidence),
+        *_described(read_timeline(bundle, bundle.log()), evidence),
     ]
     charts = place_drawings(described, Context("../../", pages.colours))
     yield render_page(
@@ -171,7 +168,7 @@ def _page(
         as_text=_as_text,
         is_number=is_number,
         columns_of_ranks=COLUMNS_OF_RANKS,
-        **_shown(evidence, bundle, shown),
+        **_shown(evidence, bundle),
     )
 
 
@@ -187,10 +184,10 @@ def _archive(target: Path, bundle: Bundle, names: Sequence[str]) -> Path:
     return target
 
 
-def _shown(evidence: RunEvidence, bundle: Bundle, files: RunFiles) -> dict[str, Any]:
+def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
     """What the page says of the run, by its names in the template."""
-    run, verdict, log = evidence.run, evidence.verdict, files.log
-    record, summary = files.record, files.summary
+    run, verdict, log = evidence.run, evidence.verdict, bundle.log()
+    record, summary = bundle.run(), read_summary(bundle)
     target, who = log.value("target_accuracy"), str(run["implementation_name"])
     by_name = {str(figure["figure"]): figure for figure in evidence.figures}
     figures = [figure for figure in evidence.figures if figure["value"] is not None]
@@ -213,7 +210,7 @@ def _shown(evidence: RunEvidence, bundle: Bundle, files: RunFiles) -> dict[str, 
         "known": list(known.items()),
         "unknown": unknown_figures(evidence.figures),
         "epochs": evidence.epochs,
-        "system": files.system,
+        "system": bundle.json(SYSTEM),
         "ranks": _mappings_of(summary.get("ranks")),
         "meters": _mappings_of(list(record.meters)),
         "lines": list(_lines(bundle, cited)),
