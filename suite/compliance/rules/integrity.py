@@ -137,8 +137,8 @@ RULES = (
         "figures-recompute",
         "Every figure of summary.json and every count of counters.json equals the value recomputed"
         " from the raw records, to within a relative error of 1e-9.",
-        "If somebody edited a figure, it would differ from what the raw records give, so every"
-        " number can be traced to its raw records.",
+        "Every figure can be recomputed from the raw records, so an edited figure would differ from"
+        " the recomputed value.",
         COPY_AGAIN,
         (
             OfBundle("summary-recomputes", _summary),
@@ -151,7 +151,8 @@ RULES = (
         " the framework version of the run's log. For a run with one rank, it also has the boot id"
         " of the log.",
         "A result holds only for the machine that produced it. A description of another machine,"
-        " or of another start of this machine, would differ in one of these.",
+        " or of another start of this machine, would differ in device, framework, version or boot"
+        " id.",
         COPY_AGAIN,
         (OfBundle("system-agrees", _system),),
     ),

@@ -422,8 +422,8 @@ RULES = (
         " took at most the CPU time that the node's cores offered while meters were read, plus 60 s"
         " per core.",
         "A reading takes at least one system call. The rule load-agrees allows the suite's"
-        " processes this CPU time beside the implementation's, so a cost_s that is too large could"
-        " hide other work.",
+        " processes the implementation's CPU time plus the meters' cost_s, so a cost_s that is too"
+        " large could hide other work.",
         READINGS_AS_READ,
         (OfBundle("meter-cost", _cost), OfBundle("meter-cost-possible", _cost_possible)),
     ),
@@ -432,14 +432,14 @@ RULES = (
         "Every node has readings of the meters load and wall-clock. It has readings of the meter"
         " page-cache if the page cache was emptied before the run, and of the meter disk if the"
         f" data are on a disk. Each of the meters {joined_names(SCHEDULED)} that was available has"
-        " readings or failures. These limits do not apply to a meter that --meters left out. Every"
+        " readings or failures. None of this applies to a meter that --meters left out. Every"
         " node of a closed run has readings of the meters cpu and memory. In a closed run,"
         f" --meters does not leave out any of these meters: {', '.join(REQUIRED)}.",
         "Linux offers the processor, the memory, the load and the clock in /proc to every user."
         " Rules compare the meters with one another, so nobody may avoid a comparison by leaving a"
         " meter out.",
-        "run without --meters, or use it only to leave out meters that are not in the rule's list;"
-        " let the user of the run read /proc; run on the host instead of in a container",
+        "if --meters left out a meter that a closed run must read: run without --meters; if /proc"
+        " could not be read: let the run's user read it, or run on the host, not in a container",
         (
             OfBundle("meters-of-linux", _of_linux, CLOSED),
             OfBundle("meters-of-kernel", _of_kernel),

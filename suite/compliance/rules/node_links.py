@@ -43,7 +43,7 @@ def _links(context: BundleContext) -> Violations:
                 f"gradients that need at most {speed_mbit_s:g} Mbit/s, the recorded speed of"
                 f" {node.host}'s link",
                 f"at least {needed_mbit_s:.3g} Mbit/s needed to send the gradients of all updates"
-                f" once within the run time ({MIN_GRADIENT_BYTES} bytes each)",
+                f" once ({MIN_GRADIENT_BYTES} bytes per parameter and update) within the run time",
             )
 
 
@@ -149,8 +149,8 @@ def _network(context: BundleContext) -> Violations:
             ):
                 yield Violation(
                     node.file,
-                    f"at most {LINK_TOLERANCE * speed:g} Mbit/s on average on {interface}, whose"
-                    f" recorded speed is {speed:g} Mbit/s ({LINK_TOLERANCE - 1:.0%} is tolerated)",
+                    f"at most {LINK_TOLERANCE * speed:g} Mbit/s on average on {interface}: its"
+                    f" recorded speed of {speed:g} Mbit/s plus {LINK_TOLERANCE - 1:.0%}",
                     f"{bytes_per_s * 8e-6:.0f} Mbit/s",
                 )
         if rates and not any(bytes_per_s > 0 for bytes_per_s in rates.values()):
@@ -171,8 +171,9 @@ RULES = (
         "If a fast link is described as a slow one, the same times seem to be reached with weaker"
         " hardware. A network interface counts every byte, so a count below the bytes of the"
         " gradients is impossible.",
-        "name the hosts by their addresses on the ranks' link (`suite cluster doctor` shows which"
-        " link is recorded), then run again; hand in the readings as the recorder wrote them",
+        "if the recorded link is not the ranks' (`suite cluster doctor` shows it), name the hosts"
+        " by their addresses on the ranks' link and run again; otherwise hand in the readings as"
+        " the recorder wrote them",
         (
             OfBundle(
                 "links-carry", lambda context: chain(_links(context), _check_traffic(context))

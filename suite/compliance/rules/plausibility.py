@@ -360,8 +360,8 @@ RULES = (
         " models other than the workload's.",
         "No program exceeds the silicon's peak. The limit is four times the peak, because this rule"
         " counts the multiplications of plain convolutions, and fast convolutions need as little as"
-        " a fourth of them. So no run can state a shorter time than the limit allows, or less"
-        " energy than the idle power takes in this time.",
+        " a fourth of them. So the limit sets the shortest possible time of a run. It also sets"
+        " its lowest possible energy: what the idle machine uses in this time.",
         "run again on a machine that matches the device profile",
         (OfBundle("flop-rate", _rate), OfBundle("flop-cycles", _cycles)),
     ),

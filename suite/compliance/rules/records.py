@@ -122,11 +122,12 @@ OF_ALL = (
     Rule(
         "record-recomputes",
         "Every figure in a folder's record equals the value recomputed from the folder's runs and"
-        " raw records, with a relative error of at most 1e-9. Such figures are means, labels,"
-        " accuracies, latencies (measured from each image's intended arrival) and a replication's"
-        " verdicts on the original runs. `record-sealed` lists the kinds of records.",
-        "If somebody edited a figure, it would differ from what the runs and raw records give, so"
-        " every number can be traced to its raw records.",
+        " raw records, with a relative error of at most 1e-9. Such figures are means, numbers of"
+        " labels and of wrong labels, accuracies, latencies (measured from each image's intended"
+        " arrival) and a replication's verdicts on the original runs. `record-sealed` lists the"
+        " kinds of records.",
+        "Every figure can be recomputed from the runs and raw records, so an edited figure would"
+        " differ from the recomputed value.",
         "make the record again; records are never edited",
         (
             OfFolder(

@@ -257,7 +257,8 @@ RULES = (
         " workload's reference points do not apply to it. The suite's all-reduce weights each"
         " rank's statistics by its number of samples; a framework's own all-reduce may weight them"
         " differently.",
-        f"leave --normalisation out, or use larger mini-batches or fewer ranks{OPEN_INSTEAD}",
+        "leave --normalisation out (if only the all-reduce is wrong, leave --collective out"
+        f" instead){OPEN_INSTEAD}",
         (
             OfRequest("normalisation-synchronisable", _synchronisable, CLOSED),
             OfRequest("closed-samples-per-rank", _share, CLOSED),

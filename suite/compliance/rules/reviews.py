@@ -159,11 +159,12 @@ def audited_by(context: SubmissionContext) -> Mapping[Path, tuple[str, ...]]:
 RULES = (
     Rule(
         RECORDS,
-        f"A record in {REVIEWS}/ names its reviewer, an organization, and is signed with the"
-        f" reviewer's key from submissions/{allowed_signers().name}. The reviewer drew the epochs"
-        " to replay at random after the runs began. The record belongs to this submission, agrees"
-        " with the runs' records (such as losses), and uses the rulebook's tolerances. Its replays"
-        " do not contradict the runs, and its probes find the workload's model.",
+        f"A record in {REVIEWS}/ names the organization that reviewed, and is signed with this"
+        f" reviewer's key from submissions/{allowed_signers().name}. After the runs began, the"
+        " reviewer drew at random which epochs to replay. The record belongs to this submission,"
+        " agrees with the runs' records (such as losses), and uses the rulebook's tolerances. Its"
+        " replays do not contradict the runs, and no probe in it found a model other than the"
+        " workload's.",
         "Anybody can compute the first losses by training ten steps, so replaying them proves"
         " little. A replay proves more if the reviewer signs it, and if nobody could foresee the"
         " replayed epoch while the run trained. The leaderboard says who audited a run only if"

@@ -23,7 +23,7 @@ SHARED = {
     "run_id": "the same run id",
     "times": "the same times between the first steps",
     "readings": "the same times between the first readings",
-    "moment_of_digests": "the same time at which the data was hashed",
+    "moment_of_digests": "the same time stamp of the data's digests",
     "losses": "the same first losses",
 }
 

@@ -119,8 +119,8 @@ def _launches_of(entry: DeclaredEntry, submitted: Mapping[str, SubmittedRun]) ->
         if launch.status != FINISHED and launch.run_id in submitted:
             yield Violation(
                 submitted[launch.run_id].name,
-                f"no run in the submission, because its launch has the status {launch.status!r}",
-                "a run of this launch",
+                "a run whose launch finished",
+                f"a run whose launch has the status {launch.status!r}",
             )
     if len(finished) != entry.planned_runs:
         yield Violation(
@@ -140,7 +140,7 @@ def _unfinished(context: SubmissionContext) -> Violations:
             yield Violation(
                 f"{entry.workload}/{entry.framework}",
                 "only launches that finished",
-                f"{len(ended)} of {len(entry.launches)} launches that did not finish",
+                f"{len(ended)} of {len(entry.launches)} launches did not finish",
                 fix="write in the submission's notes why they did not finish",
             )
 
@@ -207,7 +207,8 @@ def _least_steps(request: Mapping[str, Any]) -> int:
 def _fix(request: Mapping[str, Any]) -> str:
     return (
         f"make a run with the same options, but --timing {WAITING} and another --seed, and package"
-        f" it, too; it may be as short as --division open --steps {_least_steps(request)}"
+        " it, too; for a shorter run, add --division open --steps"
+        f" {_least_steps(request)} (or more steps)"
     )
 
 
@@ -258,8 +259,8 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
                     if point.expected_epochs is None
                     else (
                         f"about {point.expected_epochs:.3g} epochs to the target, as many as the"
-                        " reference runs with this mini-batch size needed, or so few by chance"
-                        f" (p > {LEVEL:g})"
+                        " reference runs with this mini-batch size needed, or not significantly"
+                        f" fewer (p > {LEVEL:g})"
                     )
                 )
                 observed = (

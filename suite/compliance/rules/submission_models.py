@@ -158,7 +158,7 @@ def _orphans(context: SubmissionContext) -> Violations:
         yield Violation(
             name[:200],
             "a verdict on an implementation that has runs in this submission",
-            "a verdict on an implementation without runs here",
+            "a verdict on an implementation that has no runs in this submission",
             fix="remove this file, or submit runs of this implementation, too",
         )
 

@@ -90,7 +90,7 @@ def _own_loop(context: BundleContext) -> Violations:
             if missing:
                 yield Violation(
                     log_name(rank),
-                    f"{key} in every epoch, which the suite's training loop logs",
+                    f"{key} in every epoch, because the suite's training loop logs it",
                     f"none in epochs {numbers_text(missing)}",
                 )
 
@@ -189,10 +189,10 @@ RULES = (
     Rule(
         "arithmetic-as-requested",
         "The device computes products and convolutions in the requested precision. Before"
-        " run_start, every rank measures on its device how many bits they keep and whether 2^20"
-        " overflows, and logs this as the event `arithmetic`. The smaller number of bits is in the"
-        f" precision's range: {RANGES}. 2^20 overflows with {FP16_MIXED}, and with no other"
-        " precision. Only a float32 run on a CPU may leave this event out.",
+        " run_start, every rank measures on its device how many bits products and how many bits"
+        " convolutions keep, and whether 2^20 overflows. It logs this as the event `arithmetic`."
+        f" The smaller of the two numbers is in the precision's range: {RANGES}. 2^20 overflows"
+        f" with {FP16_MIXED}, and with no other precision. Only a float32 run on a CPU may leave this event out.",
         "Computing with fewer bits is faster, and frameworks are compared only at the same"
         " precision. Whether a GPU rounds float32 numbers to TF32 depends on the framework, its"
         " version and the environment.",

@@ -30,8 +30,8 @@ SLOWEST_DIGEST_BYTES_PER_S, LONGEST_CALL_S, LONGEST_DELAY_S = 1e7, 0.05, 1.0
 """Reading and digesting a state: SHA-256 of a board without instructions for it, 60 MB/s and more;
 real runs of LeNet-5 took 0.2 to 24 ms."""
 SHORTER = (
-    "for the reason state, write to a faster disk (--output) or run without --keep-states; for "
-    "receipt, use a witness that answers faster (--witness); for pause, continue the run sooner"
+    "if the reason is `state`: write to a faster disk (--output) or run without --keep-states; if "
+    "`receipt`: use a witness that answers faster (--witness); if `pause`: continue the run sooner"
 )
 
 
@@ -105,7 +105,7 @@ def _lengths(log: Log, name: str) -> Violations:
                 yield Violation(
                     name,
                     f"at most {counted(reason.max_per_epoch, 'uncounted interval')} for the reason"
-                    f" {reason.name} after {since} and before the end of the next epoch",
+                    f" `{reason.name}` after {since} and before the end of the next epoch",
                     f"{counted(count, 'uncounted interval')}",
                 )
         for interval in chosen:
@@ -113,12 +113,12 @@ def _lengths(log: Log, name: str) -> Violations:
                 yield Violation(
                     name,
                     f"at most {reason.max_s:g} s per uncounted interval for the reason"
-                    f" {reason.name}",
+                    f" `{reason.name}`",
                     seconds_text(interval.length_s),
                     interval.line,
                     fix=SHORTER,
                 )
-        yield from _in_all(log, name, chosen, reason.max_share, f" for the reason {reason.name}")
+        yield from _in_all(log, name, chosen, reason.max_share, f" for the reason `{reason.name}`")
 
 
 def _needed(context: BundleContext) -> Violations:
@@ -133,8 +133,8 @@ def _needed(context: BundleContext) -> Violations:
         if other is not None and is_own(context.request.framework):
             yield Violation(
                 name,
-                f"no reason except {OWN_REASON}, because the suite's own training loop has no other"
-                " reason for uncounted time",
+                f"no reason except `{OWN_REASON}`, because the suite's own training loop has no"
+                " other reason for uncounted time",
                 f"the reason {other.reason!r}",
                 other.line,
             )
@@ -174,9 +174,9 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
     if median_s > longest_s or taken_s > count * longest_s + LONGEST_DELAY_S:
         yield Violation(
             name,
-            f"intervals for the reason {OWN_REASON} of at most {longest_s:.3g} s in the median and"
-            f" at most {count * longest_s + LONGEST_DELAY_S:.3g} s in all: the run keeps no"
-            f" states, so each interval only hashes {parameters} parameters",
+            f"uncounted intervals for the reason `{OWN_REASON}` of at most {longest_s:.3g} s in the"
+            f" median and at most {count * longest_s + LONGEST_DELAY_S:.3g} s in all, because the"
+            f" run keeps no states: each interval only hashes {parameters} parameters",
             f"{median_s:.3g} s in the median of {counted(count, 'interval')}, {taken_s:.3g} s in"
             " all",
         )
@@ -190,10 +190,10 @@ RULES = (
         " rules/uncounted.toml limits the number of intervals per epoch, the length of each, and"
         " their sum. Closed runs have three more limits. All intervals together last at most 2 s"
         " plus 10 % of the run time. The suite's own training loop uses only the reason `state`"
-        " (hashing and saving the training state). Without --keep-states, the intervals for"
-        " `state` last no longer than a slow machine needs to hash the state (0.05 s, plus 12"
-        " bytes per parameter at 10 MB/s). This applies to the median interval and to the sum, for"
-        " which one second more is tolerated.",
+        " (hashing and saving the training state). Without --keep-states, the median interval"
+        " for `state` is no longer than a slow machine needs to hash the state once (0.05 s, plus"
+        " 12 bytes per parameter at 10 MB/s). All n of these intervals together take at most n"
+        " times this limit, plus one second.",
         "These intervals are not training: a run hashes or saves its state, asks a witness for a"
         " receipt, or pauses. Without limits, it could train, cool down or read ahead in this"
         " time.",

@@ -220,7 +220,7 @@ microsecond."""
             times_of(0, 0, STATES_S * 3 + 1.01),
             [f"at most {STATES_S * 3 + 1:.3g} s in all"],
         ),
-        ("uncounted-needed", times_of(0.1, reason="receipt"), ["no reason except state"]),
+        ("uncounted-needed", times_of(0.1, reason="receipt"), ["no reason except `state`"]),
     ],
 )
 def test_what_is_not_counted(
