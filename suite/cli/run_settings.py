@@ -41,7 +41,8 @@ class RunSettings:
         Option(
             help=(
                 "Part of the model to train: a name under `other_trains` in"
-                " rules/workloads/WORKLOAD.toml (open division; default: the workload's own part)."
+                " rules/workloads/WORKLOAD.toml (open division; default: `trains` in this file,"
+                " or the whole model)."
             )
         ),
     ] = None

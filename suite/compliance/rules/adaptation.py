@@ -149,11 +149,11 @@ RULES = (
     Rule(
         "frozen-unchanged",
         "If a run trains only a part of the model, every rank logs the names of the parameters that"
-        " it trains, and how many values they contain in all. Every name matches a pattern in the"
-        " request. For the workload's own part, the number of values equals the count in the"
-        " workload's definition. Every rank also logs a digest of the rest of the model twice,"
-        " before and after training. All these digests are equal. Other runs do not log these"
-        " events.",
+        " it trains, and how many values they contain in all (event trained). Every name matches a"
+        " pattern in the request. If the request names the same part as the workload's definition,"
+        " the number of values equals the count in the definition. Every rank also logs a digest of"
+        " the rest of the model twice, before and after training (event frozen). All these digests"
+        " are equal. Other runs log neither event.",
         "If a run trains more parameters than it says, it does another task. Weight decay, or an"
         " update of statistics, can change the rest of the model, which should not be trained.",
         "train only the parameters that the request names; apply no weight decay to the others and"

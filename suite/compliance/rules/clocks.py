@@ -93,8 +93,8 @@ def _dates(context: SubmissionContext) -> Violations:
         if run.boot is not None and run.boot == first.boot and apart_s > SET_BY_S:
             yield Violation(
                 run.name,
-                f"from {first.name} to this run of the same boot, wall clock and monotonic clock to"
-                f" advance by the same time, within {SET_BY_S:g} s",
+                "wall clock and monotonic clock to advance by the same time from"
+                f" {first.name} to this run (same boot), within {SET_BY_S:g} s",
                 f"a difference of {apart_s:.0f} s: the wall clock was set between the two runs",
             )
 
@@ -158,8 +158,8 @@ def _drift(context: BundleContext) -> Violations:
             yield Violation(
                 "log.txt",
                 f"from the first event during the wall-clock meter's readings to {event.key}, the"
-                f" wall clock to gain {min_s:.3f} to {max_s:.3f} s on the monotonic clock, as"
-                f" this meter read (within {MAX_DRIFT_DIFFERENCE_S:g} s)",
+                f" wall clock to gain {min_s:.3f} to {max_s:.3f} s on the monotonic clock: what"
+                f" the meter read, plus or minus {MAX_DRIFT_DIFFERENCE_S:g} s",
                 f"a gain of {drift_s:.3f} s",
                 event.line,
             )
@@ -192,8 +192,8 @@ def _running(context: BundleContext) -> Violations:
             yield Violation(
                 log_name(rank),
                 f"a wall clock (time_ms) that advances {CLOCK_RATES[0]:g} to {CLOCK_RATES[1]:g} s"
-                " per second of the monotonic clock (median of the intervals between events that"
-                f" last {MIN_CLOCK_INTERVAL_S:g} s or more)",
+                " per second of the monotonic clock (median of the intervals of"
+                f" {MIN_CLOCK_INTERVAL_S:g} s or more between events)",
                 f"{median(rates):.2g} s per second, the median of {len(rates)} intervals",
             )
 
@@ -224,8 +224,8 @@ RULES = (
         " and monotonic clock advance by the same time, within 50 ms plus a thousandth of the"
         " interval (one such interval may always differ). In the log, the two clocks drift apart"
         " by as much as the wall-clock meter read, within 0.25 s. If at least three intervals last"
-        " half a second or more, the wall clock advances in the median one by 0.5 to 2 s per second"
-        " of the monotonic clock. Monotonic times are not negative.",
+        " half a second or more, the median rate of the wall clock in these intervals is 0.5 to 2 s"
+        " per second of the monotonic clock. Monotonic times are not negative.",
         "When Linux corrects its time gradually, it changes the rate of both clocks alike. Only"
         " setting the wall clock moves them apart, and that shows in one interval. If somebody"
         " scaled the times of one clock, the clocks differ in all intervals. If somebody wrote a"

@@ -226,7 +226,7 @@ def _load(context: BundleContext) -> Violations:
         if utilised is not None and abs(each.busy_or_stolen - utilised) > (
             (TOLERANCE - 1) * utilised + LOST_TICKS
         ):
-            what = "busy or stolen CPU seconds per second according to"
+            what = "CPU seconds per second, busy plus stolen, according to"
             yield Violation(
                 each.node.file,
                 f"{utilised:.2f} {what} the load meter, as utilisation.total says (within 10% plus"
@@ -255,7 +255,7 @@ def _correlated(node: NodeContext, course: CoresOverTime, least: float) -> Viola
     if not correlation >= least:
         yield Violation(
             node.file,
-            f"a correlation of at least {least:g} between the busy or stolen CPU time (load meter)"
+            f"a correlation of at least {least:g} between busy plus stolen CPU time (load meter)"
             " and utilisation.total, because both count the same cores",
             f"a correlation of {correlation:.2f} over {len(course.busy)} readings",
         )

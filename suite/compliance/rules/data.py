@@ -107,7 +107,8 @@ def _folder(context: RequestContext) -> Violations:
         if other in words or ("-" in other and other in folder):
             yield Violation(
                 context.file,
-                f"a data folder that is not named after other data than {definition.title}",
+                f"a data folder without {other!r} in its name, because the request names"
+                f" {definition.title}",
                 f"the folder {folder!r}, with {other!r} in its name",
             )
 
@@ -314,9 +315,9 @@ RULES = (
         "A closed run records the digest of every file that it reads, and the digests equal those"
         " of the published data set. In every division, the time from the start of computing the"
         " digests (taken_ns in data.json) to init_start is long enough to read all the files, and"
-        " at most half an hour longer than a slow card needs for that (1 MB/s, and 0.1 s per"
-        " image). If a run has one rank, the log's first event comes at most five minutes plus"
-        " twice a slow card's time after that start.",
+        " at most half an hour longer than a slow SD card needs for that (1 MB/s, and 0.1 s per"
+        " image). If a run has one rank, the time from taken_ns to the log's first event is at most"
+        " five minutes plus twice the time that a slow SD card needs.",
         "The harness reads and hashes the files right before it starts the implementation. A mere"
         " statement that the files were verified proves nothing, and digests from another day do"
         " not show which files this run read.",

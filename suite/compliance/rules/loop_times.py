@@ -162,8 +162,8 @@ RULES = (
         "An evaluation needs a forward pass for every sample, which is a third of a training"
         " step's work; the limit is a sixteenth of this third. In real runs, evaluations took at"
         " least ten times as long as the limit. On an accelerator, a small training mini-batch"
-        " leaves the device partly idle, so an evaluation batch of"
-        f" {EVALUATION_BATCH} samples may take no longer than this mini-batch.",
+        " leaves the device partly idle, so a forward pass of"
+        f" {EVALUATION_BATCH} evaluation samples can be as fast as one of this mini-batch.",
         "evaluate every sample with the whole model, and run again",
         (OfBundle("evaluation-time", _long_enough, needs_split=True),),
     ),

@@ -218,9 +218,9 @@ def _in_ratio(context: BundleContext) -> Violations:
             if share >= MIN_IN_RATIO:
                 yield Violation(
                     STEPS,
-                    f"less than {MIN_IN_RATIO:.0%} of the losses in epoch {second} to be the same"
-                    f" multiple of those in epoch {first} (both sorted by size and compared in"
-                    f" pairs) on rank {rank}",
+                    f"on rank {rank}, if the losses of epoch {first} and of epoch {second} are"
+                    " sorted by size and compared in pairs, less than"
+                    f" {MIN_IN_RATIO:.0%} of the pairs to have the same ratio",
                     f"{share:.0%} of the losses in epoch {second} are {np.median(ratios):.4g} times"
                     f" those in epoch {first}",
                 )
@@ -329,8 +329,9 @@ RULES = (
         "The mini-batches of an epoch share no sample, so their losses vary like independent"
         " values: about two thirds are larger or smaller than both neighbours. Sorted or smoothed"
         " losses have fewer such extremes. Losses have seven digits and the weights change with"
-        " every step, so losses rarely repeat. Copied losses repeat; if they were also shuffled"
-        " and scaled, both epochs' losses, sorted by size, differ by a constant factor.",
+        " every step, so losses rarely repeat. Copied losses repeat. If one epoch's losses are"
+        " another's, shuffled and scaled, the losses of the two epochs, sorted by size, differ by a"
+        " constant factor.",
         "run again; never edit losses",
         (
             OfBundle("losses-scatter", _scatter),

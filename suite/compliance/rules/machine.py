@@ -149,7 +149,8 @@ def _check_machine(context: BundleContext) -> Violations:
         if isinstance(size_bytes, int) and size_bytes % KIB:
             yield Violation(
                 file,
-                "memory_size_bytes in whole KiB, as the kernel counts them (MemTotal)",
+                f"memory_size_bytes divisible by {KIB}, because the kernel states the memory in"
+                " whole KiB (MemTotal)",
                 f"{size_bytes}, {size_bytes % KIB} bytes more than {size_bytes // KIB} KiB",
             )
         python = re.match(r"(\d+)\.(\d+)", str(system.get("python")), re.ASCII)

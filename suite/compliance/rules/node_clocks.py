@@ -144,9 +144,9 @@ RULES = (
         "clock-offsets",
         "The offset between each rank's clock and rank 0's is known, with an uncertainty of at"
         " most a second. During the run, an offset changes by at most a thousandth of the time"
-        " that passes. Between ranks of one machine, the offset is zero. (A millisecond more and"
-        " the offsets' uncertainties are tolerated.) By these offsets, no rank ends an update more"
-        " than a second before another rank begins it.",
+        " that passes. Between ranks of one machine, the offset is zero. (Tolerance of these two"
+        " limits: 1 ms plus the offsets' uncertainties.) By these offsets, no rank ends an update"
+        " more than a second before another rank begins it.",
         "The offsets place the readings of the other nodes in time. Ranks of one machine have the"
         " same clock, and clocks of different machines drift apart slowly. A rank can end an update"
         " only after all ranks whose gradients it needs have begun that update.",

@@ -195,8 +195,8 @@ RULES = (
         " same mode, and list the clocks of a custom mode. The mode's number (mode_id) equals the"
         " first number that the meter power-mode read.",
         "Runs in different modes belong to different entries, so a run in an unknown mode cannot be"
-        " compared. If somebody edited power_mode, the settings or the readings would contradict"
-        " it.",
+        " compared. If somebody edited power_mode, it would contradict the settings or the"
+        " readings.",
         "give the user that runs the suite read access to /etc/nvpmodel.conf and"
         " /var/lib/nvpmodel/status, then run again, or run in the open division; never edit"
         " system.json",

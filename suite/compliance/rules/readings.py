@@ -427,7 +427,7 @@ RULES = (
     Rule(
         "readings-possible",
         "Every reading is within the range that is possible for its unit (such as 0 to 100 %), and"
-        " all readings of a channel have one unit. The meter counters reads whole numbers of"
+        " all readings of a channel have one unit. The counters meter reads whole numbers of"
         " events, and temperatures are between -60 and 150 degrees Celsius.",
         "No core or GPU is busy for 140 % of the time, and no chip survives temperatures outside"
         " -60 to 150 degrees Celsius. The kernel counts whole events.",

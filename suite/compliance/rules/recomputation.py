@@ -154,8 +154,8 @@ def schedule_problem(planned: Recomputation) -> str | None:
             action != "keep" or not all(first <= position < last for position in left_out[0])
         ):
             return (
-                f"the action {action[:20]!r} of block {block} lists outputs not to keep; only"
-                " 'keep' may list some, and only outputs of its own block except the block's last"
+                f"the action {action[:20]!r} of block {block} lists outputs that are not kept; only"
+                " 'keep' may have such a list, of outputs of its own block without the last one"
             )
         if action == "restore" and block in inputs:
             at = block

@@ -96,8 +96,8 @@ def _whole_ns(context: BundleContext) -> Violations:
                 STEPS,
                 f"step parts that last a whole number of nanoseconds (± {MAX_BETWEEN_NS:g} ns),"
                 " because the clock counts nanoseconds",
-                f"a part that is {between[bad[0]]:.3f} ns from a whole number in step"
-                f" {steps.step[bad[0]]} of rank {rank}; {counted(len(bad), 'such step')}",
+                f"in step {steps.step[bad[0]]} of rank {rank}, a part that is"
+                f" {between[bad[0]]:.3f} ns off a whole number; {counted(len(bad), 'such step')}",
             )
 
 
@@ -255,11 +255,11 @@ RULES = (
         "step-times-scatter",
         "This rule counts how many steps of a rank have the same time, to the nanosecond. It does"
         " so for whole-step times and for compute times, in all epochs together and in each epoch."
-        " By chance, n steps have nearly the same time (within 0.1 microseconds). The rule"
-        " computes n twice: from the spread of the times, and from how many other times lie within"
-        " two microseconds of the repeated time; it uses the larger n. At most 10 + 20 n steps"
-        " have the same time. If the suite's own loop timed the run, every part of a step lasts a"
-        " whole number of nanoseconds, ± 0.001 ns.",
+        " At most 10 + 20 n steps have the same time. n is the number of steps whose times, by"
+        " chance, fall into one interval of 0.1 microseconds. It is estimated from the spread of"
+        " all times, and from the number of other times within two microseconds of the most"
+        " frequent time; the larger estimate counts. If the suite's own loop timed the run, every"
+        " part of a step lasts a whole number of nanoseconds, ± 0.001 ns.",
         "Interrupts, caches and clocks make every step's time different; if somebody averages,"
         " caps or rounds the times, many steps get the same time. A part of a step is the"
         " difference between two readings of a clock that counts nanoseconds; if somebody scales"

@@ -210,8 +210,8 @@ def _witness_clock(record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVer
         yield Violation(
             WITNESS,
             f"{shortest_s - slack_s:.3f} to {longest_s + slack_s:.3f} s from receipt to stamp by"
-            f" the witness's clock: {shortest_s:.3f} to {longest_s:.3f} s by the machine's clock,"
-            f" with a tolerance of {slack_s:.3g} s",
+            f" the witness's clock, because {shortest_s:.3f} to {longest_s:.3f} s passed by the"
+            f" machine's clock (tolerance: {slack_s:.3g} s)",
             f"{elapsed_s:.3f} s by the witness's clock",
         )
 
