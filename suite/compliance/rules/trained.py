@@ -192,8 +192,8 @@ RULES = (
         " run_start, every rank measures on its device how many bits products and how many bits"
         " convolutions keep, and whether 2^20 overflows. It logs this as the event `arithmetic`."
         f" The smaller of the two numbers is in the precision's range: {RANGES}. 2^20 overflows"
-        f" with {FP16_MIXED}, and with no other precision. Only a float32 run on a CPU may leave this"
-        " event out.",
+        f" with {FP16_MIXED}, and with no other precision. Only a float32 run on a CPU may leave"
+        " this event out.",
         "Computing with fewer bits is faster, and frameworks are compared only at the same"
         " precision. Whether a GPU rounds float32 numbers to TF32 depends on the framework, its"
         " version and the environment.",
