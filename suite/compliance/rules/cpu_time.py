@@ -226,13 +226,12 @@ def _load(context: BundleContext) -> Violations:
         if utilised is not None and abs(each.busy_or_stolen - utilised) > (
             (TOLERANCE - 1) * utilised + LOST_TICKS
         ):
-            what = "CPU seconds per second, busy plus stolen, according to"
-            yield Violation(
-                each.node.file,
-                f"{utilised:.2f} {what} the load meter, as utilisation.total says (within 10% plus"
-                f" {LOST_TICKS:g})",
-                f"{each.busy_or_stolen:.2f} {what} the load meter",
+            expected = (
+                f"a busy plus stolen CPU time (load meter) of {utilised:.2f} s per second, as"
+                f" utilisation.total (cpu meter) shows, within 10% plus {LOST_TICKS:g} s"
             )
+            observed = f"a busy plus stolen CPU time of {each.busy_or_stolen:.2f} s per second"
+            yield Violation(each.node.file, expected, observed)
 
 
 def _follows(context: BundleContext) -> Violations:
@@ -349,7 +348,7 @@ def _requested(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"{expected}, with {counted(workers, 'worker')} per rank and the programs that"
-                " start them",
+                " start the ranks",
                 observed,
             )
         if record is not None and usual < LEAST_PER_RANK * len(record.ranks):
@@ -370,12 +369,12 @@ def _busy(context: BundleContext) -> Violations:
         return
     parallel = context.request.parallel
     computing = context.steps.sum_s("compute_s") / context.run_s / parallel.nodes
-    each_rank = f"a core for each rank that computes ({computing:.2f} at a time on average)"
+    each_rank = f"for each computing rank (on average, {computing:.2f} compute at a time on a node)"
     swapless = [node.file for node, _ in context.nodes_in_run() if not _has_swapped(node)]
     for node, window in context.nodes_in_run():
         busy, least = node.busy_cores(window), MIN_BUSY_SHARE * computing
         if node.file in swapless and busy is not None and busy < least:
-            expected = f"at least {least:.2f} busy cores on average, half {each_rank}"
+            expected = f"at least {least:.2f} busy cores on average: {MIN_BUSY_SHARE:g} {each_rank}"
             observed = f"{busy:.2f} busy cores on average, by utilisation.total"
             yield Violation(node.file, expected, observed)
     for each in _rates(context):
@@ -387,7 +386,7 @@ def _busy(context: BundleContext) -> Violations:
             and not _is_crowded(each)
         ):
             what = "CPU seconds per second by the implementation"
-            expected = f"at least {least:.2f} {what}, a quarter of {each_rank}"
+            expected = f"at least {least:.2f} {what}: {MIN_OWN_SHARE:g} {each_rank}"
             yield Violation(each.node.file, expected, f"{used:.2f} {what}")
 
 

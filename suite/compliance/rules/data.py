@@ -251,9 +251,9 @@ def _cache(context: BundleContext) -> Violations:
         seconds = (start.mono_ns - int(resident.t_ns[0])) * 1e-9
         yield Violation(
             READINGS,
-            f"at most {MAX_RESIDENT_RATIO:.0%} of the data in memory before run_start"
+            f"at most {MAX_RESIDENT_RATIO:.0%} of the data in the page cache before run_start"
             " (cache_cleared)",
-            f"{resident.values[0]:.0%} in memory {seconds:.1f} s before run_start",
+            f"{resident.values[0]:.0%} in the page cache {seconds:.1f} s before run_start",
         )
     read = context.bundle.channels().get("disk", "read_bytes")
     if context.request.batches == "read" and len(read) > 1 and read.values[-1] <= read.values[0]:
@@ -286,11 +286,12 @@ def _filled(context: BundleContext) -> Violations:
             continue
         yield Violation(
             READINGS,
-            f"at least {MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB read from the disk in epoch"
-            f" {epoch.get('epoch')}, or at least {MIN_MAPPED_RATIO:.0%} of the data in memory at"
-            " the start or the end of this epoch, because the suite's readers map the files",
-            f"{read_bytes / 2**20:.1f} MiB read; {resident[0]:.0%} of the data in memory at the"
-            f" start, {resident[1]:.0%} at the end",
+            f"in epoch {epoch.get('epoch')}, at least"
+            f" {MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB read from the disk, or at least"
+            f" {MIN_MAPPED_RATIO:.0%} of the data in the page cache at its start or end, because"
+            " the suite's readers read the files through the page cache",
+            f"{read_bytes / 2**20:.1f} MiB read; {resident[0]:.0%} of the data in the page cache"
+            f" at the start, {resident[1]:.0%} at the end",
         )
         return
 
@@ -330,10 +331,10 @@ RULES = (
     Rule(
         "page-cache",
         "If a run records an emptied page cache, then its records and readings show this: the data"
-        " are on a disk, at most half of them are in memory before run_start, and the run reads"
-        " from the disk. If the suite's own readers map the files, every epoch reads at least a"
-        " tenth of the data from the disk, or at least half of the data are in memory at the start"
-        " or the end of the epoch.",
+        " are on a disk, at most half of them are in the page cache before run_start, and the run"
+        " reads from the disk. If the suite's own readers map the files, every epoch reads at least"
+        " a tenth of the data from the disk, or at least half of the data are in the page cache at"
+        " the start or the end of the epoch.",
         "If the data are in the page cache before the run, the first epoch and the time to target"
         " are shorter. When the suite's readers use a mapped file, the kernel reads missing data"
         " from the disk into the page cache. An epoch with neither such reads nor data in the page"

@@ -45,8 +45,8 @@ def _paths(context: BundleContext) -> Violations:
         if value.startswith(("/", "~", "../")):
             yield Violation(
                 RUN,
-                "no path in the command that begins with /, ~ or ../ (one of"
-                f" {', '.join(ROOTS)} replaces such a beginning)",
+                "in the command, no path that begins with /, ~ or ../ (in place of such a"
+                f" beginning, the suite writes one of {', '.join(ROOTS)})",
                 f"a path that begins with {value[:4]}…",
             )
 
@@ -115,7 +115,7 @@ RULES = (
     ),
     Rule(
         "names-replaced",
-        "In a request and a command, words replace folders and addresses of one machine:"
+        "In a request and a command, the suite replaces folders and addresses of one machine by"
         f" {', '.join(ROOTS)}. So the request's output folder begins with {OUTPUT}, its data folder"
         f" begins with {DATA}, and no path in the command begins with /, ~ or ../. In nodes.json"
         " and in the log, nodes are called node0, node1, …, numbered in the order of the hostfile."

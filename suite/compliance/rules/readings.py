@@ -368,9 +368,9 @@ RULES = (
         " meters' last reading.",
         "Readings from another run prove nothing. The recorder stops when the implementation has"
         " exited, so later readings are from a longer run. An implementation that is slow to load"
-        " is slow to exit, so the limit grows with the time before run_start. Another program may"
-        " run on another machine; if that machine's clock is wrong, the program's readings belong"
-        " to other moments.",
+        " is slow to exit, so the limit grows with the time before run_start. The program that"
+        " writes a meter-csv table may run on another machine; if that machine's clock is wrong, so"
+        " are the table's time stamps.",
         f"{READINGS_AS_READ}; if another program writes a meter's table, set the clock of the"
         " machine that it runs on, then run again, or add its table with `suite power attach`"
         " instead of meter-csv",

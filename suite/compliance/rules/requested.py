@@ -15,6 +15,7 @@ from suite.compliance.agreement import ExpectedField, logged_otherwise
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
+from suite.compliance.wording import value_text
 
 ORDER = 24  # before the log's course
 
@@ -120,7 +121,8 @@ def _processor(context: BundleContext) -> Violations:
     """Check threads and accelerator: request, log, and what the device has."""
     request, log, device = context.request, context.log, context.device
     if isinstance(log.value("framework_threads"), int):
-        fix = "run again with --threads, and let the implementation use that number of threads"
+        threads = f"the requested number of threads (--threads {value_text(request.threads)})"
+        fix = f"let the implementation use {threads}, and run again"
         row = ExpectedField("framework_threads", request.threads, AS_REQUESTED, fix)
         yield from logged_otherwise("log.txt", log, (row,))
     row = ExpectedField("accelerator", request.accelerator, AS_REQUESTED)

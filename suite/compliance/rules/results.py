@@ -166,8 +166,8 @@ RULES = (
         " the target. In round v0.1, such a run is not valid.",
         "The closed division compares time to target. Leaving out runs that miss the target would"
         " make a lucky recipe look reliable.",
-        "keep the run: it is valid, and counts as a run that missed the target; or tune within the"
-        " workload's ranges",
+        "in round v0.1, tune within the workload's ranges, and run again; in later rounds, keep the"
+        " run: it is valid, and counts as a run that missed the target",
         (
             OfBundle("target-reached", _target, CLOSED),
             OfBundle("target-missed", _missed, CLOSED, Severity.WARNING),

@@ -210,10 +210,10 @@ def _halves_own(context: BundleContext) -> Violations:
             )
             yield Violation(
                 STEPS,
-                f"at most {int(most[first, second])} pairs of equal compute times between two"
-                " halves of epochs",
-                f"{shared[first, second]:.0f} pairs of equal compute times, to the nanosecond,"
-                f" between {names} of rank {rank}; {likely[first, second]:.0f} expected by chance",
+                f"at most {int(most[first, second])} pairs of equal compute times between {names}"
+                f" of rank {rank}",
+                f"{shared[first, second]:.0f} pairs of equal compute times, to the nanosecond;"
+                f" {likely[first, second]:.0f} expected by chance",
             )
 
 

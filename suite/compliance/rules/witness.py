@@ -332,7 +332,7 @@ RULES = (
     Rule(
         "witness-known",
         "The witness of a run answered every request, stamped the bundle's files at most 15 minutes"
-        " after the logs, and is listed in rules/witnesses.",
+        " after it stamped the logs, and is listed in rules/witnesses.",
         "The leaderboard calls a run witnessed only if readers know who witnessed it.",
         "start the witness before the next run, and keep it running until the bundle is sealed",
         (OfBundle("witness-known", _check_witness, severity=Severity.NOTE),),
