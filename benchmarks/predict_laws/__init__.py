@@ -63,5 +63,5 @@ def _values(
 ) -> Array:
     values = np.array([float(function(dict(row))) for row in rows])
     if not np.all(np.isfinite(values) & (values > 0)):
-        raise ValueError(f"{path}: {name} must be above 0 in every mode")
+        raise ValueError(f"{path}: {name} must be finite and above 0 in every mode")
     return values

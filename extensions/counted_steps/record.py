@@ -182,7 +182,9 @@ def read_counted_steps(directory: Path) -> CountedSteps:
             raise FileError(path, f"{TOO_MANY} for a step of {name}")
         if not 0 < step.instructions < float("inf") or not step.l1d_access or not step.branches:
             raise FileError(
-                path, f"must have instructions, data accesses and branches for a step of {name}"
+                path,
+                "must have a finite number above 0 of instructions, data accesses and branches for"
+                f" a step of {name}",
             )
     for window in record.timed:
         if (
@@ -192,7 +194,9 @@ def read_counted_steps(directory: Path) -> CountedSteps:
         ):
             name = window.framework[:40]
             raise FileError(
-                path, f"must have counts, steps and CPU time for each timed window of {name!r}"
+                path,
+                "must have at least 1 step, a finite CPU time above 0 s and counted processes for"
+                f" each timed window of {name!r}",
             )
         if window.clock_hz is not None and not MIN_CLOCK_HZ < window.clock_hz < MAX_CLOCK_HZ:
             raise FileError(path, f"has an impossible clock of the cores, {window.clock_hz:g} Hz")

@@ -320,7 +320,9 @@ def validate_request(options: RunOptions) -> None:
         if number is not None and not least <= number <= most:
             raise SuiteError(f"{flag} must be between {least} and {most}, not {number}.")
     if options.learning_rate is not None and not 0 < options.learning_rate < float("inf"):
-        raise SuiteError(f"--learning-rate must be a positive number, not {options.learning_rate}.")
+        raise SuiteError(
+            f"--learning-rate must be a finite number above 0, not {options.learning_rate}."
+        )
     if options.accelerator is not Accelerator.AUTO:
         _timing(options, framework, options.accelerator.value)
     for is_contradictory, sentence in _contradictions(options):

@@ -189,8 +189,8 @@ def audit_problem(record: AuditRecord) -> str | None:
     steps = len(state.losses.recorded)
     if (state.comparison is None) is not (steps == 0) or steps > MAX_STEPS:
         return (
-            f"after the state there must be either the losses of 1 to {MAX_STEPS} steps and a"
-            " comparison, or neither"
+            f"the state must have a comparison and 1 to {MAX_STEPS} recorded losses, or no"
+            " comparison and no recorded losses"
         )
     counts = (state.correct, state.replayed_correct)
     if counts.count(None) == 1 or not all(

@@ -105,8 +105,8 @@ class TuningOptions:
             )
         if self.max_watts is not None and not 0 < self.max_watts < math.inf:
             raise SuiteError(
-                f"--max-watts {self.max_watts:g} is not a possible limit; give a power above 0, "
-                "such as 20."
+                f"--max-watts {self.max_watts:g} is not a possible limit; give a finite power"
+                " above 0, such as 20."
             )
         aim = Aim(limit_s, self.max_watts, self.minimise)
         if aim.needs_power:

@@ -36,7 +36,10 @@ class Question:
     def __post_init__(self) -> None:
         for quantity, limit in self.limits().items():
             if not 0 < limit < float("inf"):
-                raise SuiteError(f"The limit of {quantity.value} is {limit:g}; it must be above 0")
+                raise SuiteError(
+                    f"The limit of {quantity.value} is {limit:g}; it must be a finite number above"
+                    " 0"
+                )
 
     def limits(self) -> dict[Quantity, float]:
         """The limits that are set."""

@@ -209,7 +209,9 @@ def _number(
         found = float("nan")
     if not least <= found < 1e15:
         raise FileError(
-            path, f"has {name} = {str(value)[:40]!r} in row {number}; expected a number above 0"
+            path,
+            f"has {name} = {str(value)[:40]!r} in row {number}; expected a number of at least"
+            f" {least:g} and below 1e15",
         )
     return found
 

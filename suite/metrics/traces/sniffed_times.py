@@ -36,7 +36,8 @@ def time_columns(head: Head, options: TraceOptions, decimal: str) -> tuple[int, 
     if options.rate_hz is not None:
         if not 0 < options.rate_hz < np.inf or options.time:
             raise SuiteError(
-                "--rate is for rows without times: give it a number above 0, and leave --time out."
+                "--rate is for rows without times: give it a finite number above 0, and leave"
+                " --time out."
             )
         return ()
     if options.time:

@@ -313,7 +313,7 @@ def _pairs(
 ) -> tuple[Rail, ...]:
     if options.volts is not None and not 0 < options.volts < np.inf:
         raise SuiteError(
-            f"--volts is the supply's voltage, a number above 0, not {options.volts:g}."
+            f"--volts is the supply's voltage, a finite number above 0, not {options.volts:g}."
         )
     if (not voltages and options.volts is None) or (
         voltages and len(voltages) not in (1, len(currents))

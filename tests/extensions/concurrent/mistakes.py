@@ -27,7 +27,7 @@ MISTAKES = {
     "suite concurrent show nowhere": "nowhere holds no measurement of simultaneous",
     f"{TUNE} --p99 300": "--p99 '300' is not a duration",
     f"{TUNE} --p99 0ms": "give a limit above 0",
-    f"{TUNE} --p99 300ms --max-watts -20": "give a power above 0",
+    f"{TUNE} --p99 300ms --max-watts -20": "give a finite power above 0",
     f"{TUNE} --p99 1s --threads 0": "--threads 0 is not possible on",
     f"{TUNE} --p99 1s --threads 1,5000": "--threads 5000 is not possible on",
     f"{TUNE} --p99 1s --minimise joules": "is not one of 'time', 'energy'",

@@ -81,7 +81,7 @@ def test_no_mode_within_a_limit_is_no_answer() -> None:
 def test_a_limit_must_be_above_zero(
     limits: tuple[float | None, float | None, float | None],
 ) -> None:
-    with pytest.raises(SuiteError, match="must be above 0"):
+    with pytest.raises(SuiteError, match="must be a finite number above 0"):
         question(*limits)
 
 

@@ -122,7 +122,7 @@ def test_every_mode_is_written(say: Say, table: Path, tmp_path: Path) -> None:
             "There is no grid 'xavier'; give a TOML file of axes, or one of agx-xavier",
         ),
         ("TABLE --minimise noise", "There is no quantity 'noise' to minimise"),
-        ("TABLE --max-watts 0", "must be above 0"),
+        ("TABLE --max-watts 0", "must be a finite number above 0"),
         ("TABLE --model oracle", "There is no model 'oracle'"),
     ],
 )

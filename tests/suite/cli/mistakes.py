@@ -53,7 +53,7 @@ OF_THE_SUITE = {
     f"{RUN} --accelerator gpu": "'cuda'",
     f"{RUN} --accelerator cuda": "use --accelerator cpu",
     f"{RUN} --lr 0.1": "No such option: --lr. See",
-    f"{RUN} --learning-rate -1": "must be a positive number",
+    f"{RUN} --learning-rate -1": "must be a finite number above 0",
     f"{RUN} --seed -1": "--seed must be between",
     f"{RUN} --org 'Müller GmbH & Co'": "'muller-gmbh-co' would do",
     f"{RUN} --nodes 2": "needs --hostfile FILE",

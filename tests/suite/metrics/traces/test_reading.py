@@ -373,7 +373,7 @@ REFUSED = {
     "a rate of NaN": (
         EXPORTS["rows at a rate"][0],
         TraceOptions(rate_hz=float("nan")),
-        "give it a number above 0",
+        "give it a finite number above 0",
     ),
     "a voltage below zero": (
         EXPORTS["PPK2"][0],
@@ -383,7 +383,7 @@ REFUSED = {
     "a rate of nothing": (
         EXPORTS["rows at a rate"][0],
         TraceOptions(rate_hz=0.0),
-        "give it a number above 0",
+        "give it a finite number above 0",
     ),
     "an energy with a unit of power": (
         EXPORTS["a counter of mWh"][0],
