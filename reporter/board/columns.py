@@ -50,8 +50,8 @@ SCORE_COLUMNS = (
         SCORE_S,
         "expected time",
         "s",
-        "training time to the target, for the reference point's number of epochs or, if"
-        " significantly more, the entry's own; with its 95 % interval",
+        "time to train as many epochs as the reference point needs to reach the target (or the"
+        " entry, if it needs significantly more); with its 95 % interval",
     ),
     Column(
         SCORE_J,

@@ -44,7 +44,7 @@ PAGES: tuple[Found, ...] = (
     (
         "page",
         "Submitters",
-        "whose entries were audited or reproduced by others",
+        "every submitter, with the number of entries that others audited or reproduced",
         "audit unaudited self-reported witness reviews nobody",
         "submitters/index.html",
     ),

@@ -63,8 +63,8 @@ class Evidence:
     probe: Annotated[
         list[Path] | None,
         Option(
-            help="File written by `suite verify-model --output`; repeat it for each workload and"
-            " framework."
+            help="File written by `suite verify-model --output`; repeat the option for each"
+            " workload and framework."
         ),
     ] = None
     implementation: Annotated[
@@ -79,7 +79,7 @@ class Evidence:
     ] = None
     audit: Annotated[
         list[Path] | None,
-        Option(help="File written by `suite audit --output`; repeat it for each run."),
+        Option(help="File written by `suite audit --output`; repeat the option for each run."),
     ] = None
     sign: Annotated[
         Path | None,

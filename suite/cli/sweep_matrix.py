@@ -48,7 +48,7 @@ class MatrixOptions:
         list[str] | None,
         Option(
             metavar="NAME=A,B",
-            help="Setting to vary, with its values; repeat it for a grid (docs/tuning.md).",
+            help="Setting to vary, with its values; repeat the option for a grid (docs/tuning.md).",
         ),
     ] = None
     file: Annotated[
