@@ -116,7 +116,10 @@ def draw(
     run: Annotated[Path, Argument(help="Sealed run directory.")],
     value: Annotated[
         str | None,
-        Option(help="Text that a witness or a reviewer gave after the run was sealed."),
+        Option(
+            help="Text that a witness or a reviewer gave after the run was sealed. Without it, the"
+            " epoch is self-drawn."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
