@@ -110,7 +110,7 @@ isolation."""
 
 RUNS: Mapping[str, str] = {
     "run_id": "the run's name, unique",
-    "entry_id": "the entry of which this run is a repetition",
+    "entry_id": "id of the entry that the run belongs to",
     "place": "folder of the bundle, relative to the given path",
     "path": "folder of the bundle, absolute; never shown on a page",
     **IDENTITY,

@@ -28,8 +28,8 @@ def draw(item: Item, frames: Frames) -> PaperFigure | Missing:
         return Missing(f"the runs come from {len(machines)} machines; give the runs of one machine")
     columns, rows = _WITH_RUNS[item.id](panel, frames)
     about = (
-        f"{figure.about} {OWN[0].upper()}{OWN[1:]} ({machines.pop()}) is shown as"
-        f" {counted(len(frames.runs), 'run')} recorded it; a cell without a record is empty."
+        f"{figure.about} The values of {OWN} ({machines.pop()}) come from the records of"
+        f" {counted(len(frames.runs), 'run')}; a cell is empty if no run recorded its value."
     )
     return PaperFigure((Table(columns, rows),), (), about, "")
 

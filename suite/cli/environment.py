@@ -133,8 +133,8 @@ def _show_adoption(framework: Framework, environment: Environment, json: bool) -
         )
         return
     print(
-        f"{framework.title} would run in {environment.interpreter}; nothing would be installed, "
-        f"and {place} would name this interpreter"
+        f"{framework.title} would run with {environment.interpreter}; nothing would be installed."
+        f" The path of this interpreter would be saved in {place}"
     )
     _show_versions(others)
 

@@ -77,8 +77,8 @@ def verify_model(
         Option(
             "--full",
             help=(
-                "Train the timed steps at the workload's own batch size, and evaluate whole"
-                " mini-batches."
+                "Train the timed steps at the workload's own batch size (default: a smaller one),"
+                " and evaluate a mini-batch of that size and a smaller one."
             ),
         ),
     ] = False,

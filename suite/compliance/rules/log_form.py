@@ -259,10 +259,10 @@ RULES = (
     Rule(
         "time-accounted",
         "During the run, no stretch of time outside epochs, evaluations and uncounted intervals is"
-        " longer than 5 s plus a tenth of the mean duration of an epoch. A shorter limit holds"
-        " where rank 0 logs nothing else in between: from run_start or an evaluation to the next"
-        " epoch, and from the last evaluation to run_stop. There, at most 0.5 s plus a hundredth"
-        " of the longest epoch's duration pass. Uncounted intervals are subtracted from this time.",
+        " longer than 5 s plus a tenth of the mean duration of an epoch. The limit is"
+        " 0.5 s plus a hundredth of the longest epoch's duration for two kinds of gap, if rank 0"
+        " logs no event inside them: from run_start or an evaluation to the next epoch, and from"
+        " the last evaluation to run_stop. Uncounted intervals inside such a gap do not count.",
         "The loop does nothing between epochs and evaluations. Work that was moved there would not"
         " count in any epoch. An epoch that was removed from the log leaves a gap.",
         TRAINING_LOOP,

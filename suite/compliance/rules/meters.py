@@ -366,7 +366,7 @@ RULES = (
         "meter-periods",
         "A meter's record states the median of the times between readings (achieved_period_s) and"
         " their standard deviation (jitter_s). Each figure can be recomputed from the readings of"
-        " at least one of the meter's channels (tolerance: 4 %, for jitter_s plus 0.01 ms).",
+        " at least one of the meter's channels (tolerance: 4 %; for jitter_s, 4 % plus 0.01 ms).",
         "The recorder computes both figures from the times at which it read the meter. If readings"
         " were scaled in time, inserted or made up, the figures recomputed from the readings differ"
         " from the record.",

@@ -255,11 +255,11 @@ RULES = (
         "step-times-scatter",
         "This rule counts how many steps of a rank have the same time, to the nanosecond. It does"
         " so for whole-step times and for compute times, in all epochs together and in each epoch."
-        " At most 10 + 20 n steps have the same time. n is the number of steps whose times, by"
-        " chance, fall into one interval of 0.1 microseconds. It is estimated from the spread of"
-        " all times, and from the number of other times within two microseconds of the most"
-        " frequent time; the larger estimate counts. If the suite's own loop timed the run, every"
-        " part of a step lasts a whole number of nanoseconds, ± 0.001 ns.",
+        " At most 10 + 20 n steps have the same time. n is the expected number of steps whose"
+        " times fall into the same interval of 0.1 microseconds by chance. It is estimated twice:"
+        " from the spread of all times, and from the number of other times within two microseconds"
+        " of the most frequent time. The larger estimate counts. If the suite's own loop timed the"
+        " run, every part of a step lasts a whole number of nanoseconds, ± 0.001 ns.",
         "Interrupts, caches and clocks make every step's time different; if somebody averages,"
         " caps or rounds the times, many steps get the same time. A part of a step is the"
         " difference between two readings of a clock that counts nanoseconds; if somebody scales"

@@ -39,7 +39,7 @@ class PowerModeMeter(ChannelMeter):
     absent = MeterAvailability(
         False,
         "the kernel offers no limits on clocks or power",
-        "a virtual machine has none: run on the machine itself",
+        "a virtual machine has no such limits: if this is one, run on its host instead",
     )
 
     def __init__(self, root: Path = Path("/")) -> None:

@@ -32,7 +32,7 @@ class TemperatureMeter(ChannelMeter):
     absent = MeterAvailability(
         False,
         "neither /sys/class/thermal nor /sys/class/hwmon has a temperature",
-        "a virtual machine has none: run on the machine itself; on a PC, load the chip's driver"
+        "a virtual machine has no sensors: if this is one, run on its host instead; on a PC, load the chip's driver"
         " with `sensors-detect` (lm-sensors)",
     )
 

@@ -51,7 +51,7 @@ class ThrottlingMeter(ChannelMeter):
     absent = MeterAvailability(
         False,
         "the machine does not report throttling",
-        "a virtual machine has none: run on the machine itself",
+        "a virtual machine does not report it: if this is one, run on its host instead",
     )
 
     def settings(self) -> Mapping[str, str]:

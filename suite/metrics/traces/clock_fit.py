@@ -142,8 +142,8 @@ def _gap_text(t_s: Values, course: Course) -> str:
         return ""
     return (
         f"The power trace has a gap of {pauses_s[place]:.3g} s, {t_s[place] - t_s[0]:.3g} s after"
-        " its first row: if the run was going on then, attach a trace without a gap, or give"
-        " --offset. If not: "
+        " its first row. If the gap lies in the run, attach a trace without a gap, or give"
+        " --offset. If it does not, this is the reason: "
     )
 
 

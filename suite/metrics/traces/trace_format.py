@@ -162,7 +162,7 @@ class TraceFormat:
             return of_rails[0]
         measured = [rail.current if rail.power is None else rail.power for rail in self.rails]
         if len(set(measured)) < len(measured):
-            return "it adds a column twice"
+            return "its sum counts the same column twice"
         if len({quantity_of_unit(rail.power_unit) for rail in self.rails}) > 1:
             return "it adds powers to energies"
         if self.time_kind != "index" and not self.time_columns:

@@ -64,7 +64,7 @@ def test_a_rehearsal_with_an_interpreter_says_what_it_has_and_installs_nothing(
     )
     said = capsys.readouterr().out.splitlines()
     assert (
-        f"PyTorch would run in {old_pytorch}; nothing would be installed" in said[0]
+        f"PyTorch would run with {old_pytorch}; nothing would be installed" in said[0]
         and "to download" not in said[0]
     )
     assert said[1].startswith("note: torch there: 1.10.0; the requirements name 2.9.1.")
