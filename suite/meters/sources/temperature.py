@@ -32,8 +32,8 @@ class TemperatureMeter(ChannelMeter):
     absent = MeterAvailability(
         False,
         "neither /sys/class/thermal nor /sys/class/hwmon has a temperature",
-        "a virtual machine has no sensors: if this is one, run on its host instead; on a PC, load the chip's driver"
-        " with `sensors-detect` (lm-sensors)",
+        "a virtual machine has no sensors: if this is one, run on its host instead; on a PC, load"
+        " the chip's driver with `sensors-detect` (lm-sensors)",
     )
 
     def find(self) -> Iterator[MeterChannel]:
