@@ -34,7 +34,7 @@ from suite.bundle.layout import (
     SUMMARY,
     SYSTEM,
 )
-from suite.bundle.log import MAX_LOG_BYTES, Log, LogEvent
+from suite.bundle.log import Log, LogEvent
 from suite.bundle.node_records import NODES
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.resumption import known_resumption
@@ -348,10 +348,7 @@ def _window(log: Log) -> tuple[int, int] | None:
 
 def _lines(bundle: Bundle, cited: set[int]) -> Iterator[tuple[int, str]]:
     """The cited lines of the log, as (line number, line)."""
-    file = bundle.file(log_name(0))
-    if file.stat().st_size > MAX_LOG_BYTES:
-        return  # its events were not read either
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = bundle.file(log_name(0)).read_text("utf-8", errors="replace").splitlines()
     for number, line in enumerate(lines, start=1):
         if number in cited and TOKEN in line:
             yield number, one_line(line, MAX_LINE_LENGTH)

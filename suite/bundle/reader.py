@@ -237,7 +237,8 @@ class Bundle:
         except OSError as error:
             raise FileError(path, f"cannot be read: {error.strerror}") from error
         if not log.events and self.is_sealed and self.run().status == "finished":
-            raise FileError(path, "has no events, although the run finished")
+            why = f": {log.problems[0].what}" if log.problems else ""
+            raise FileError(path, f"has no events, although the run finished{why}")
         return log
 
     def _read_channels(self, table: str, raw: str) -> "Channels":

@@ -4,6 +4,7 @@ dark, narrow; no errors, no network."""
 import re
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -229,7 +230,7 @@ def test_downloads_hold_exactly_the_shown_rows_and_columns(
     download.value.save_as(tmp_path / kind)
     read: dict[str, Any] = {
         "csv": pandas.read_csv,
-        "json": pandas.read_json,
+        "json": partial(pandas.read_json, precise_float=True),
         "parquet": pandas.read_parquet,
     }
     frame = read[kind](tmp_path / kind)
