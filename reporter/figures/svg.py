@@ -230,7 +230,11 @@ def _share_numbers(canvas: Canvas, other: Canvas, name: str) -> None:
     )
     if np.ptp(shifts, axis=0).max() > TENTH:
         return
-    canvas.parts[first : first + len(numbers)] = [Tag(f'<g id="{name}">'), *numbers, Tag("</g>")]
+    canvas.parts[first : first + len(numbers)] = [
+        Tag(f"<g id={quoteattr(name)}>"),
+        *numbers,
+        Tag("</g>"),
+    ]
     shift_x, shift_y = shifts[0].tolist()
     other.parts[other_first : other_first + len(same)] = [
         Stretched(name, (1.0, 1.0), (shift_x, shift_y))

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import jinja2
 
 from reporter.data.frames import Frames, Row, grouped
 from reporter.data.words import any_of
+from reporter.figures import charts_for
 from reporter.pages.addresses import machine_slug
 from reporter.pages.board_view import LeaderboardView, board_view
 from reporter.pages.entry_lines import (
@@ -34,8 +35,10 @@ from reporter.pages.shared import (
     PageKind,
     SiteContents,
     place_charts,
+    place_drawings,
     render_page,
     trained_title,
+    with_enough_rows,
 )
 from suite.catalog.devices import GENERIC, Device, load_devices
 from suite.catalog.literature import PublishedResult, load_literature
@@ -197,18 +200,21 @@ def _of_board(
     page: MachinePage, lines: BoardLines, headline: Headline, contents: SiteContents
 ) -> BoardOfMachine:
     frames = _frames_of(contents, lines.lines)
-    charts = place_charts(
-        OF_BOARD, frames, contents, "../", f"device-{page.slug}-{lines.board.slug}"
-    )
-    placed = tuple(
-        replace(one, chart=replace(one.chart, name=f"{lines.board.slug}-{one.chart.name}"))
-        for one in charts.placed
+    # the page has the charts of every board: their names, and the ids in them, begin with its slug
+    charts = place_drawings(
+        [
+            (
+                replace(chart, name=f"{lines.board.slug}-{chart.name}"),
+                partial(with_enough_rows, chart, frames),
+            )
+            for chart in charts_for(OF_BOARD)
+        ],
+        contents.context("../"),
+        f"figures/device-{page.slug}-",
     )
     # the devices of the board, with this one's sentence
     view = replace(board_view(lines.board, ("device",), _names(lines)), headline=headline)
-    return BoardOfMachine(
-        lines, view, power_modes_of_board(lines.lines), replace(charts, placed=placed)
-    )
+    return BoardOfMachine(lines, view, power_modes_of_board(lines.lines), charts)
 
 
 def _names(lines: BoardLines) -> frozenset[str]:

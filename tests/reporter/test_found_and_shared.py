@@ -151,6 +151,19 @@ def test_a_board_s_front_of_time_and_energy_is_on_the_machine_s_page(whole_site:
     assert f'id="lenet-closed-mnist-{SLUG}-time-energy"' in page.read_text()
 
 
+def test_a_narrow_drawing_shows_numbers_and_lines_of_its_own_figure(whole_site: Path) -> None:
+    """A machine's page has the same chart of several boards."""
+    pages = [page.read_text() for page in (whole_site / "devices").glob("*.html")]
+    figures = [part for page in pages for part in page.split('<figure class="chart" id="')[1:]]
+    shown = [
+        (part.partition('"')[0], name)
+        for part in figures
+        for name in re.findall(r'<use href="#([^"]+)"', part.partition("</figure>")[0])
+    ]
+    assert any(figure.endswith("time-energy") for figure, _ in shown)
+    assert all(name.startswith(f"{figure}-") for figure, name in shown)
+
+
 def test_trends_need_two_rounds_or_versions(runs: Path) -> None:
     frames = reporter.load([runs])
     assert trends(entry_lines(make_boards(frames), frames)) == ()
