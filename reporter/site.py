@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -184,9 +184,8 @@ def _write_pages_of_many(
     """Write the pages of many entries, or link all of them where the old ones have this key;
     returns the keys by place."""
     before = _old_keys(old)[PAGES]
-    is_inside = not any(Path(place).is_absolute() or ".." in Path(place).parts for place in before)
     is_unchanged = key is not None and bool(before) and all(one == key for one in before.values())
-    if is_unchanged and is_inside and _link(before, folder, old):
+    if is_unchanged and _link(before, folder, old):
         return dict(before)
     environment, made = templates(contents.address, newest_day(contents.frames)), list[str]()
     for page in (page for kind in page_kinds() for page in kind.make(contents, environment)):
@@ -230,7 +229,7 @@ def _tasks(
         name = run["run_id"]
         key = keys[RUNS][name]
         is_unchanged = key is not None and before[RUNS].get(name) == key
-        if is_unchanged and (old / "runs" / name).is_dir():
+        if is_unchanged and _is_inside(f"runs/{name}", old) and (old / "runs" / name).is_dir():
             unchanged.append(f"runs/{name}")
         else:
             yield partial(
@@ -244,11 +243,21 @@ def _tasks(
             )
 
 
-def _link(places: Iterable[str], folder: Path, old: Path) -> bool:
+def _is_inside(place: str, old: Path) -> bool:
+    """Whether the place is one of the old site, and neither it nor a folder above it is a link."""
+    path = Path(place)
+    return not (
+        path.is_absolute()
+        or ".." in path.parts
+        or any((old / each).is_symlink() for each in (path, *path.parents[:-1]))
+    )
+
+
+def _link(places: Collection[str], folder: Path, old: Path) -> bool:
     """Link files of the old site, if all of them are there."""
-    files = [(old / place, folder / place) for place in places]
-    if not all(before.is_file() and not before.is_symlink() for before, _ in files):
+    if not all(_is_inside(place, old) and (old / place).is_file() for place in places):
         return False
+    files = [(old / place, folder / place) for place in places]
     for parent in {target.parent for _, target in files}:
         parent.mkdir(parents=True, exist_ok=True)
     for before, target in files:

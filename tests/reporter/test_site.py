@@ -539,3 +539,9 @@ def test_pages_of_many_entries_are_made_again_only_where_a_run_or_a_page_changed
     (tmp_path / "mine.txt").write_text("mine")
     build_site([given], site, force=True)
     assert files(site) == before and len(made) == 2, "a place outside the site is not believed"
+    for name in ("boards", "runs"):
+        (site / name).rename(tmp_path / name)
+        (site / name).symlink_to(tmp_path / name)
+    build_site([given], site, force=True)
+    assert files(site) == before and len(made) > 2, "nor a folder that is a link"
+    assert any((tmp_path / "runs").iterdir()), "of which nothing is moved"
