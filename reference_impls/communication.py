@@ -30,8 +30,8 @@ LARGE_BYTES = 2**20
 """MPI sends large messages otherwise than small ones: libraries that do not fit one another can
 wait for ever in the first large one."""
 FIRST_MESSAGES_S = 300
-"""Within this time of its start every rank imports its framework, which takes a minute from a slow
-card, and exchanges its first messages."""
+"""A rank waits at most this long for its first messages with all others: they may still import
+their framework, perhaps from a slow card."""
 
 
 class Machine(NamedTuple):
