@@ -18,16 +18,14 @@ from proofs.outsider.edits import (
     state,
 )
 from suite import __version__
-from suite.catalog.frameworks import load_framework
 from suite.catalog.rounds import current_round
-from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import load_workload
 from suite.files.paths import repository_root
 from suite.metrics import stall_analysis
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package_runs
 from suite.verify.verdict import SCHEMA
-from tests.builders import RICH, make_bundle, reference_differences
+from tests.builders import RICH, files_sha256, make_bundle, reference_differences
 from tests.faults.edits.editable_bundle import EditableBundle
 
 REFERENCE, NEWER_REFERENCE = (
@@ -113,9 +111,7 @@ def _verdict(path: Path) -> Path:
     """The reference's verdict on its implementation, of this version of the suite: round v0.1's has
     no pinned numbers and no timed steps."""
     values = json.loads((REFERENCE / "probes" / "lenet-pytorch.json").read_text())
-    values["subjects"][0]["implementation_sha256"] = implementation_sha256(
-        load_framework("pytorch")
-    )
+    values["subjects"][0]["implementation_sha256"] = files_sha256("pytorch")
     values["subjects"][0]["differences"] += reference_differences(load_workload("lenet"))
     added = {
         "schema": SCHEMA,

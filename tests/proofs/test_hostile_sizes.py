@@ -28,6 +28,6 @@ def test_more_rows_than_the_request_can_have_written_are_refused_unread_with_bot
     ]
     assert (
         len(observed) == 1
-        and "has 8000000 rows, more than the 19380 possible: the request is for 10 epochs of 469 steps"  # noqa: E501
+        and "has 8000000 rows, more than the 47500 possible: the request is for 10 epochs of 1875"
         in observed[0]
     )
