@@ -171,7 +171,9 @@ def test_the_wheel_holds_every_module_and_everything_beside_the_packages_once(wh
     }
     packages = {name for name in names if not name.startswith("suite/installed/")}
     modules = {name for name in tracked("reference_impls") if name.endswith(".py")}
-    assert packages == tracked("suite") | tracked("reporter") | modules
+    # a link leads from the package to the folder
+    of_extensions = {f"suite/{name}" for name in tracked("extensions")}
+    assert packages == tracked("suite") | tracked("reporter") | modules | of_extensions
 
 
 @pytest.mark.proof
@@ -198,6 +200,7 @@ def test_it_runs_the_demo_with_the_fake_framework(installed: Installed) -> None:
         "rounds": OPEN,
     }.items():
         assert name in {row["name"] for row in json.loads(installed(f"list {part} --json"))["rows"]}
+    assert "suite predict" in installed("predict --help"), "a command of an extension"
     installed("data prepare digits")
     run_check_report(installed, "fake")
 

@@ -256,6 +256,8 @@ def test_pip_finds_every_file_of_a_boards_lock_with_its_hash(tmp_path: Path) -> 
         "--no-deps",
         "--require-hashes",
         "--only-binary=:all:",
+        # pip asks the Python that it runs in, not the one that it is to look for
+        "--ignore-requires-python",
         "--python-version",
         "3.13",
         "--target",
