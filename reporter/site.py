@@ -204,7 +204,6 @@ Keys = dict[str, dict[str, str | None]]
 """Digests of what the pages of each entry and of each run are made from, by kind and id, and those
 of many entries, by place; None: they are made each time."""
 ENTRIES, RUNS, PAGES = "entries", "runs", "pages"
-KEY_DIGITS = 32
 
 
 def _run_task(task: Task) -> None:
@@ -344,7 +343,7 @@ def _key(run: Row, contents: SiteContents) -> str | None:
         contents.address,
         contents.evidence,
     ]
-    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:KEY_DIGITS]
+    return _digest(json.dumps(inputs))
 
 
 def _pages_key(contents: SiteContents, runs: Mapping[str, str | None]) -> str | None:
@@ -355,7 +354,7 @@ def _pages_key(contents: SiteContents, runs: Mapping[str, str | None]) -> str | 
         return None
     own = None if contents.own_runs is None else sorted(contents.own_runs)
     inputs = [runs, list(frames.runs["place"]), frames.broken.to_dict("records"), own]
-    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:KEY_DIGITS]
+    return _digest(json.dumps(inputs))
 
 
 def _entry_key(evidence: EntryEvidence, contents: SiteContents) -> str | None:
@@ -375,9 +374,12 @@ def _entry_key(evidence: EntryEvidence, contents: SiteContents) -> str | None:
         "runs": [_without_place(run) for run in evidence.runs],
         "verdicts": verdicts,
     }
-    return hashlib.sha256(repr([digest_of_code(), inputs, contents.address]).encode()).hexdigest()[
-        :KEY_DIGITS
-    ]
+    return _digest(repr([digest_of_code(), inputs, contents.address]))
+
+
+def _digest(inputs: str) -> str:
+    """The first 32 digits of SHA-256: a site of thousands of runs lists them all."""
+    return hashlib.sha256(inputs.encode()).hexdigest()[:32]
 
 
 def _without_place(run: Row) -> Row:

@@ -3,13 +3,12 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import jinja2
 
 from reporter.data.frames import Frames, Row, grouped
 from reporter.data.words import any_of
-from reporter.figures import charts_for
 from reporter.pages.addresses import machine_slug
 from reporter.pages.board_view import LeaderboardView, board_view
 from reporter.pages.entry_lines import (
@@ -35,10 +34,8 @@ from reporter.pages.shared import (
     PageKind,
     SiteContents,
     place_charts,
-    place_drawings,
     render_page,
     trained_title,
-    with_enough_rows,
 )
 from suite.catalog.devices import GENERIC, Device, load_devices
 from suite.catalog.literature import PublishedResult, load_literature
@@ -200,17 +197,13 @@ def _of_board(
     page: MachinePage, lines: BoardLines, headline: Headline, contents: SiteContents
 ) -> BoardOfMachine:
     frames = _frames_of(contents, lines.lines)
-    # the page has the charts of every board: their names, and the ids in them, begin with its slug
-    charts = place_drawings(
-        [
-            (
-                replace(chart, name=f"{lines.board.slug}-{chart.name}"),
-                partial(with_enough_rows, chart, frames),
-            )
-            for chart in charts_for(OF_BOARD)
-        ],
-        contents.context("../"),
-        f"figures/device-{page.slug}-",
+    charts = place_charts(
+        OF_BOARD,
+        frames,
+        contents,
+        "../",
+        f"device-{page.slug}",
+        prefix=f"{lines.board.slug}-",
     )
     # the devices of the board, with this one's sentence
     view = replace(board_view(lines.board, ("device",), _names(lines)), headline=headline)

@@ -185,12 +185,20 @@ def place_charts(
     root: str,
     slug: str,
     max_rows: int = MAX_ROWS,
+    prefix: str = "",
 ) -> Charts:
     """Draw the charts of a kind of page with at most ``max_rows`` rows each; ``slug`` begins the
-    names of their files in figures/."""
+    names of their files in figures/. ``prefix`` begins the charts' names, and the ids in them, on a
+    page that has the same charts several times."""
     context = replace(contents.context(root), max_rows=max_rows)
     return place_drawings(
-        [(chart, partial(with_enough_rows, chart, frames)) for chart in charts_for(kind)],
+        [
+            (
+                replace(chart, name=f"{prefix}{chart.name}"),
+                partial(with_enough_rows, chart, frames),
+            )
+            for chart in charts_for(kind)
+        ],
         context,
         f"figures/{slug}-",
     )
