@@ -18,13 +18,13 @@ from suite.files.paths import checkout, repository_root
 from suite.launch.command import last_line
 from suite.launch.placement import address_of, is_this_machine
 from suite.launch.remote_shell import (
-    DENIED,
     NO_INTERPRETER,
     NO_SUITE,
     allow_open_files,
     module_script,
     remote_command,
     typed_command,
+    was_denied,
 )
 
 CONNECT_TIMEOUT_S, START_TIMEOUT_S = 15.0, 60.0
@@ -275,7 +275,7 @@ def _killing_after(seconds: float, process: "subprocess.Popen[str]") -> threadin
 def _parse(
     host: str, ran: "subprocess.CompletedProcess[str]", question: NodeQuestion
 ) -> NodeAnswer:
-    if ran.returncode in (NO_SUITE, NO_INTERPRETER) and DENIED in _last_words(ran):
+    if was_denied(ran.returncode, _last_words(ran)):
         remedy = "give the folder to this user there: sudo chown -R USER FOLDER"
         return NodeAnswer(host, True, None, f"{host}: {_last_words(ran)}", remedy)
     if ran.returncode == NO_SUITE:

@@ -25,12 +25,12 @@ from suite.execution.readings_file import COLUMNS
 from suite.files.paths import repository_root
 from suite.launch.process import signal_name
 from suite.launch.remote_shell import (
-    DENIED,
     NO_INTERPRETER,
     NO_SUITE,
     SSH_ENDED,
     module_script,
     remote_command,
+    was_denied,
 )
 
 START_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 5.0
@@ -191,7 +191,7 @@ class RemoteRecorder:
 
     def _exit_reason(self) -> str:
         code = self._process.wait()
-        if code in (NO_SUITE, NO_INTERPRETER) and DENIED in self._last_error_line:
+        if was_denied(code, self._last_error_line):
             return self._last_error_line[:300]
         if code == NO_SUITE:
             return f"there is no suite in {repository_root()}"

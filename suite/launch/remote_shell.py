@@ -43,6 +43,12 @@ def remote_command(host: str, agent: str | None, script: str) -> list[str]:
     return [*([agent] if agent else SSH), host, script]
 
 
+def was_denied(exit_code: int, last_line: str) -> bool:
+    """Whether a script of :func:`module_script` ended because the user may not use a path; the last
+    line of its errors names it."""
+    return exit_code in (NO_SUITE, NO_INTERPRETER) and DENIED in last_line
+
+
 def typed_command(host: str, agent: str | None, command: str = "true") -> str:
     """What a person types to see whether a host can be reached."""
     return (
