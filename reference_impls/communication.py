@@ -29,7 +29,7 @@ PROBE_S = 1e-4
 LARGE_BYTES = 2**20
 """MPI sends large messages otherwise than small ones: libraries that do not fit one another can
 wait for ever in the first large one."""
-FIRST_MESSAGES_S = 300
+JOIN_TIMEOUT_S = 300
 """A rank waits at most this long for its first messages with all others: they may still import
 their framework, perhaps from a slow card."""
 
@@ -297,11 +297,11 @@ def join(ranks: int) -> World:
     that has another size.
 
     Libraries of MPI that do not fit one another wait for ever: SIGALRM ends a rank that has not
-    exchanged its first messages with all others within FIRST_MESSAGES_S.
+    exchanged its first messages with all others within JOIN_TIMEOUT_S.
     """
     if ranks == 1:
         return World()
-    signal.alarm(FIRST_MESSAGES_S)
+    signal.alarm(JOIN_TIMEOUT_S)
     try:
         return MpiWorld(ranks)
     except ImportError as error:

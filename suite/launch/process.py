@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from reference_impls.communication import FIRST_MESSAGES_S
+from reference_impls.communication import JOIN_TIMEOUT_S
 from suite.files.paths import repository_root
 from suite.launch.mpirun import (
     FailedProcess,
@@ -90,7 +90,7 @@ MEANINGS = {
     signal.SIGFPE: "an arithmetic error",
     signal.SIGALRM: (
         "which ends a rank that has not exchanged its first messages with all others over MPI"
-        f" within {FIRST_MESSAGES_S} s; compare the MPI libraries of the hosts, also those in"
+        f" within {JOIN_TIMEOUT_S} s; compare the MPI libraries of the hosts, also those in"
         " LD_LIBRARY_PATH"
     ),
 }

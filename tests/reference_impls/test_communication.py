@@ -94,7 +94,7 @@ def test_a_rank_that_hears_nothing_over_mpi_is_ended_by_an_alarm() -> None:
     words = (
         "import time; from reference_impls import communication;"
         " communication.MpiWorld = lambda size: time.sleep(3600);"
-        " communication.FIRST_MESSAGES_S = 1; communication.join(2)"
+        " communication.JOIN_TIMEOUT_S = 1; communication.join(2)"
     )
     ended = subprocess.run([sys.executable, "-c", words], cwd=repository_root(), check=False)
     assert ended.returncode == -signal.SIGALRM
