@@ -254,7 +254,8 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
         "attached": _shared(members, "attached"),
     }
     if missing:
-        of = f"{len(missing)} of {len(members)} runs: " if len(members) > 1 else ""
+        some = len(missing) < len(members)
+        of = f"{len(missing)} of {len(members)} runs: " if some else ""
         return {**row, "reason": f"{of}{missing[0]['reason'] or 'no reason given'}"}
     mean = math.fsum(values) / len(values)
     row |= {"value": mean, "low": min(values), "high": max(values)}

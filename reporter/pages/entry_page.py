@@ -114,16 +114,10 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
     entry, figures = evidence.entry, _figures(evidence)
     known = list(_known(evidence, figures))
     names = {figure["figure"] for figure in known}
-    every = f"{len(evidence.runs)} of {len(evidence.runs)} runs: "
     shown = {
         **vars(evidence),
         "known": known,
-        "unknown": [
-            (why.removeprefix(every), found)
-            for why, found in unknown_figures(
-                figure for figure in figures if figure["figure"] not in names
-            )
-        ],
+        "unknown": unknown_figures(figure for figure in figures if figure["figure"] not in names),
         "runs": list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True)),
         "reached": reached_text(entry),
         "evidence_of": EVIDENCE_OF_SCORES,
