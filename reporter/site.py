@@ -3,7 +3,6 @@ are not written again."""
 
 import contextlib
 import filecmp
-import gc
 import hashlib
 import json
 import os
@@ -21,7 +20,7 @@ from reporter.data.cache import digest_of_code
 from reporter.data.frames import Frames, Row, records
 from reporter.data.load import Found, found_below, load_with
 from reporter.data.studies import StudyRecord, find_studies
-from reporter.data.workers import Workers
+from reporter.data.workers import Workers, seldom_scanned
 from reporter.pages import page_kinds, templates
 from reporter.pages.citations import citation_files, citation_places
 from reporter.pages.entry_page import (
@@ -92,11 +91,8 @@ def build_site(
     given = [*paths, *([REFERENCE] if options.beside_reference else [])]
     found = found_below(given)  # what is wrong with the input is said first
     _refuse_foreign(output, force)
-    gc.freeze()  # modules stay: to scan them is an eighth of the cost of rendering again
-    try:
+    with seldom_scanned():
         _build(given, found, output, options, say)
-    finally:
-        gc.unfreeze()
     return output / "index.html"
 
 
