@@ -10,26 +10,33 @@ from suite.files.schema import AboveZero, Positive
 
 @dataclass(frozen=True)
 class PublishedResult:
-    """One published result: ``time_s`` of ``mini_batches`` of ``batch_size`` samples.
+    """One published result: ``time_s`` of training ``samples`` (each as often as it was used) in
+    mini-batches of ``batch_size``, and ``energy_j`` of the board meanwhile; None: not published.
 
     ``differs``: in what the measurement differs from the suite's workload. ``place`` is where in
-    ``source`` the number stands.
+    ``source`` the number stands, or what it was computed from.
     """
 
     model: str
     framework: str
     time_s: AboveZero
-    mini_batches: Positive
+    samples: Positive
     batch_size: Positive
     differs: str
     citation: str
     source: str
     place: str
+    energy_j: AboveZero | None = None
 
     @property
     def time_per_1000_samples_s(self) -> float:
         """As the suite states it of its own runs, s."""
-        return 1000 * self.time_s / (self.mini_batches * self.batch_size)
+        return 1000 * self.time_s / self.samples
+
+    @property
+    def energy_per_1000_samples_j(self) -> float | None:
+        """As the suite states it of its own runs, J; None where no energy was published."""
+        return None if self.energy_j is None else 1000 * self.energy_j / self.samples
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import reporter
 from reporter import site as site_module
 from reporter.board.making import make_boards
 from reporter.data.machine_names import machine_name, machine_title
+from reporter.data.text import significant
 from reporter.data.words import day_of, moment_of
 from reporter.pages import templates, unbroken
 from reporter.pages.addresses import machine_slug, submitter_slug, with_digest
@@ -295,7 +296,11 @@ def test_published_times_name_a_device_and_stand_on_its_page(whole_site: Path) -
         assert literature.name in devices
         page = (whole_site / "devices" / f"{literature.name}.html").read_text()
         for one in literature.results:
-            assert f">{one.time_per_1000_samples_s:.0f}</td>" in page and one.place in page
+            assert f">{significant(one.time_per_1000_samples_s)}</td>" in page
+            assert one.place in page
+    (xavier,) = (each for each in load_literature() if each.name == "agx-xavier")
+    energies_j = {one.model: one.energy_per_1000_samples_j for one in xavier.results}
+    assert energies_j["ResNet-18"] == pytest.approx(494.8 / 22.5)
     (pi5,) = (each for each in load_literature() if each.name == "raspberry-pi-5")
     found = {one.model: one.time_per_1000_samples_s for one in pi5.results}
     assert found["ResNet-18"] == pytest.approx(116.85059 / 320 * 1000)
