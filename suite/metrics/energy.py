@@ -5,6 +5,7 @@ uncertainty.
 read.
 """
 
+import fnmatch
 import math
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Times, Values, Window, span_s
 from suite.bundle.attached import CLOCK_ERROR, MEAN
 from suite.bundle.channels import Channel, Channels
-from suite.catalog.power import Coverage, PowerRule, PowerTotal
+from suite.catalog.power import Coverage, PowerRule, PowerTotal, totals_of_channels
 from suite.metrics.liveness import plausible_readings
 from suite.metrics.uncertainty import (
     Uncertainty,
@@ -91,7 +92,7 @@ def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int
     says, with its uncertainty.
 
     None, with the reason, if one channel has none, if the readings cover less of the window than
-    the rule demands, or if it is 0.
+    the rule demands, if it is 0, or if the rails behind it read more.
     """
     return channels.cached(
         ("energy", total, start_ns, stop_ns), lambda: _energy_of(channels, total, start_ns, stop_ns)
@@ -125,11 +126,41 @@ def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: in
     energy_j = whole.energy_j * rule.scale + rule.offset_w * (stop_ns - start_ns) * SECONDS_PER_NS
     parts_of_total = _counter_uncertainty if rule.unit == "J" else _power_uncertainty
     uncertainty = parts_of_total(channels, total, (start_ns, stop_ns)).times(rule.scale)
-    return replace(
+    energy = replace(
         whole,
         value=energy_j,
         uncertainty=replace(uncertainty, gain=rule.gain_error * abs(energy_j)),
     )
+    return _with_rails_behind(energy, channels, total, (start_ns, stop_ns))
+
+
+def _with_rails_behind(
+    energy: Energy, channels: Channels, total: PowerTotal, window: Window
+) -> Energy:
+    """The energy of a total, or none where the rails behind it read more: labels of a carrier board
+    can be exchanged."""
+    rule, names = total.rule, [each.name for each in channels.of_source(total.source)]
+    patterns = [pattern for pattern in rule.contains if fnmatch.filter(names, pattern)]
+    if energy.energy_j is None or not patterns:
+        return energy
+    (behind,) = totals_of_channels(
+        [replace(rule, sources=(total.source,), channels=tuple(patterns), contains=())],
+        ((total.source, name) for name in names),
+    )
+    rails_j = energy_of(channels, behind, *window).energy_j or 0.0
+    error = rule.gain_error
+    if energy.energy_j * (1 + error) >= rails_j * (1 - error):
+        return energy
+    return refuted(energy, " and ".join(behind.channels), rails_j)
+
+
+def refuted(energy: Energy, names: str, energy_j: float) -> Energy:
+    """No energy: the parts of these names, which it should include, have more."""
+    reason = (
+        f"it read {energy.energy_j:.4g} J, less than the {energy_j:.4g} J of {names}, which it"
+        " should include"
+    )
+    return replace(energy, value=None, reason=reason, uncertainty=None)
 
 
 def _count(channel: Channel, start_ns: int, stop_ns: int) -> int:

@@ -1,7 +1,6 @@
 """``power.json``: the power rules for a bundle's energies, and the totals among its channels that
 count."""
 
-import fnmatch
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from suite.catalog.power import (
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import write_json
 from suite.files.schema import from_plain
-from suite.metrics.energy import Energy, energy_of
+from suite.metrics.energy import Energy, energy_of, refuted
 
 
 @dataclass(frozen=True)
@@ -85,14 +84,12 @@ def measure_totals(
     """Every total whose channels were all read, with its energy in the window, in order of
     preference.
 
-    A total that reads less than the rails behind it, or one of the machine that reads less than its
-    CPU and GPU together, does not contain them: it has no energy, with the reason. One that another
-    instrument of the same contradicts has ``contradicted_by``.
+    One of the machine that reads less than its CPU and GPU together does not contain them: it has
+    no energy, with the reason. One that another instrument of the same contradicts has
+    ``contradicted_by``.
     """
     measured = [
-        _without_contained(
-            MeasuredTotal(total, energy_of(channels, total, *window)), channels, window
-        )
+        MeasuredTotal(total, energy_of(channels, total, *window))
         for total in _totals_read(channels, rules)
     ]
     chips = _best_of_parts(measured)
@@ -158,11 +155,9 @@ def _without_contradiction(
         or _bounds(one)[1] >= least_j
     ):
         return one
-    return _refuted(
-        one,
-        " and ".join(chip.total.rule.name for chip in chips),
-        sum(chip.energy.energy_j or 0.0 for chip in chips),
-    )
+    names = " and ".join(chip.total.rule.name for chip in chips)
+    energy_j = sum(chip.energy.energy_j or 0.0 for chip in chips)
+    return replace(one, energy=refuted(one.energy, names, energy_j))
 
 
 def _with_contradiction(one: MeasuredTotal, measured: Sequence[MeasuredTotal]) -> MeasuredTotal:
@@ -203,37 +198,6 @@ def _stated_j(energy: Energy) -> float:
     known = energy.uncertainty
     half_j = None if known is None else replace(known, sampling=known.sampling or 0.0).half_width
     return half_j or 0.0
-
-
-def _without_contained(one: MeasuredTotal, channels: Channels, window: Window) -> MeasuredTotal:
-    """The total, without its energy where the rails behind it read more: labels of a carrier board
-    can be exchanged."""
-    rule, source = one.total.rule, one.total.source
-    patterns = [
-        pattern
-        for pattern in rule.contains
-        if fnmatch.filter([each.name for each in channels.of_source(source)], pattern)
-    ]
-    if one.energy.energy_j is None or not patterns:
-        return one
-    (behind,) = totals_of_channels(
-        [replace(rule, sources=(source,), channels=tuple(patterns))],
-        ((each.source, each.name) for each in channels.of_source(source)),
-    )
-    rails = MeasuredTotal(behind, energy_of(channels, behind, *window))
-    return (
-        one
-        if _bounds(one)[1] >= _bounds(rails)[0]
-        else _refuted(one, " and ".join(behind.channels), rails.energy.energy_j or 0.0)
-    )
-
-
-def _refuted(one: MeasuredTotal, names: str, energy_j: float) -> MeasuredTotal:
-    reason = (
-        f"it read {one.energy.energy_j:.4g} J, less than the {energy_j:.4g} J of {names}, which it"
-        " should include"
-    )
-    return replace(one, energy=replace(one.energy, value=None, reason=reason, uncertainty=None))
 
 
 def combined_coverage(chosen: Sequence[PowerTotal]) -> Coverage:

@@ -18,6 +18,7 @@ from suite.metrics.energy import Energy, energy_of
 from suite.metrics.energy_figures import (
     energy_figures,
     energy_rows,
+    epoch_energy,
     measurement_level,
     window_energy,
 )
@@ -110,15 +111,18 @@ def test_an_input_rail_that_reads_less_than_the_rails_behind_it_does_not_count(s
     """A fully loaded Nano on a carrier board, as its maker published it: the labels of the input
     and of the GPU are exchanged."""
     rails = {"POM_5V_GPU": 8.633, "POM_5V_IN": 2.956, "POM_5V_CPU": 3.148}
-    (measured,) = measure_totals(
-        machine(*(power(source, name, watts) for name, watts in rails.items())), RULES, RUN
-    )
+    channels = machine(*(power(source, name, watts) for name, watts in rails.items()))
+    (measured,) = measure_totals(channels, RULES, RUN)
     assert (measured.total.rule.name, measured.energy.energy_j) == ("POM_5V_IN", None)
     assert (
         measured.energy.reason
         == "it read 295.6 J, less than the 1178 J of POM_5V_GPU and POM_5V_CPU, which it should"
         " include"
     )
+    totals = power_totals(channels, RULES, RUN)
+    figure = energy_figures(channels, totals, RUN, ())["energy_j"]
+    assert (figure.value, figure.reason) == (None, measured.energy.reason)
+    assert epoch_energy(channels, totals, RUN[0], RUN[0] + 10**10) is None
 
 
 def test_an_input_rail_within_the_accuracy_of_the_rails_behind_it_counts() -> None:
