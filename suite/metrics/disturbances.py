@@ -22,6 +22,8 @@ MIN_LOST, MIN_LOST_SHARE, LONGEST_PAUSE_S = 3, 0.01, 5.0
 """What a stretch has lost at least, and each second of it. Honest networks lose a packet here and
 there (0.1 % of segments on a busy machine's veth); waiting times of TCP double from 0.2 s on, so
 that a cut of some seconds is one stretch."""
+MISSED_PERIODS = 10
+"""That readings may begin late or end early by: a busy machine reads late."""
 # nvmlClocksThrottleReasons of NVML: hardware slowdown, temperature limits of driver and chip,
 # external power brake. Not disturbances: idle, clocks set by the user, and the power limit, which a
 # GPU reaches under normal load.
@@ -100,6 +102,26 @@ def is_watched(channels: Channels) -> bool:
     """Whether any throttling channel was read; without one, the absence of events is no
     evidence."""
     return bool(_throttling_channels(channels))
+
+
+def is_watched_throughout(channels: Channels, start_ns: int, stop_ns: int) -> bool:
+    """Whether a throttling channel was read during the whole window: a meter that was read before
+    it, or that failed in it, saw no event either."""
+    return any(_spans(each, start_ns, stop_ns) for each in _throttling_channels(channels))
+
+
+def is_clock_watched(channels: Channels, start_ns: int, stop_ns: int) -> bool:
+    """Whether the wall clock was read during the whole window."""
+    return any(_spans(each, start_ns, stop_ns) for each in channels.of_source("wall-clock"))
+
+
+def _spans(channel: Channel, start_ns: int, stop_ns: int) -> bool:
+    """Whether the readings reach from the window's start to its stop, give or take some periods."""
+    if channel.period_s is None:
+        return False
+    first_ns, last_ns = channel.ends_ns
+    reach_ns = MISSED_PERIODS * channel.period_s / SECONDS_PER_NS
+    return first_ns <= start_ns + reach_ns and last_ns >= max(start_ns, stop_ns - reach_ns)
 
 
 def find_throttling(channels: Channels, start_ns: int, stop_ns: int) -> tuple[ThrottlingEvent, ...]:

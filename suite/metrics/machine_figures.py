@@ -20,7 +20,9 @@ from suite.metrics.disturbances import (
     find_link_losses,
     find_setting_changes,
     find_throttling,
+    is_clock_watched,
     is_watched,
+    is_watched_throughout,
 )
 from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown_figure
 from suite.metrics.load_figures import load_figures
@@ -287,12 +289,16 @@ def _disturbance_figures(channels: Channels, window: Window | None) -> dict[str,
             name: unknown_figure("events", READINGS, NOT_FINISHED)
             for name in ("throttled_events", "clock_steps")
         }
-    throttled = unknown_figure("events", READINGS, "no source on this machine reports throttling")
+    reason = "no source on this machine reports throttling"
     if is_watched(channels):
-        events = find_throttling(channels, *window)
+        reason = "throttling was not read during the whole run"
+    throttled = unknown_figure("events", READINGS, reason)
+    events = find_throttling(channels, *window)
+    if events or is_watched_throughout(channels, *window):
         throttled = Figure(sum(event.count for event in events), "events", READINGS, len(events))
-    steps = unknown_figure("events", READINGS, "the wall clock was not recorded during the run")
-    if channels.of_source("wall-clock"):
-        found = find_clock_steps(channels, *window)
+    part = "whole " if channels.of_source("wall-clock") else ""
+    reason = f"the wall clock was not recorded during the {part}run"
+    steps, found = unknown_figure("events", READINGS, reason), find_clock_steps(channels, *window)
+    if found or is_clock_watched(channels, *window):
         steps = Figure(len(found), "events", READINGS, len(found))
     return {"throttled_events": throttled, "clock_steps": steps}

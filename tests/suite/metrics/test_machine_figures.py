@@ -146,6 +146,17 @@ def test_throttling_is_0_only_where_a_throttling_channel_was_read() -> None:
     assert (figure.value, figure.reason) == (None, "no source on this machine reports throttling")
 
 
+@pytest.mark.parametrize("read_until", [9, 15], ids=["before the run only", "in a part of it"])
+def test_what_was_not_read_during_the_whole_run_is_not_0(read_until: int) -> None:
+    read = every_second(0, stop=read_until)
+    readings = table(
+        ("throttling", "throttled", "active", read), ("wall-clock", "drift", "s", read)
+    )
+    figures = machine_figures(readings, RUN)
+    for name, what in (("throttled_events", "throttling"), ("clock_steps", "the wall clock")):
+        assert figures[name].value is None and str(figures[name].reason).startswith(what)
+
+
 def test_a_wall_clock_that_was_set_is_counted_with_its_moment_and_size() -> None:
     readings = table(
         ("wall-clock", "drift", "s", every_second(lambda second: 3600 if second >= 25 else 0))
