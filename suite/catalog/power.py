@@ -15,6 +15,9 @@ from pathlib import Path
 from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
 
+COUNTER, GAUGE = ".energy", ".power"
+"""Ends of a device's channels: of its energy counter and of its reading of power."""
+
 
 class Coverage(str, enum.Enum):
     """What the sensor measures."""
@@ -183,18 +186,17 @@ def totals_of_channels(
     rules: Sequence[PowerRule], channels: Iterable[tuple[str, str]]
 ) -> tuple[PowerTotal, ...]:
     """All totals whose channels are among the (source, channel) pairs, in order of preference: by
-    rule, then by the rule's order of sources."""
+    rule, then by the rule's order of sources. A sum of energy counters that lacks one of a device
+    whose power is read is no total."""
     by_source: dict[str, list[str]] = {}
     for source, channel in channels:
         by_source.setdefault(source, []).append(channel)
     found = []
     for rule in rules:
         for source in rule.sources:
-            matches = [
-                fnmatch.filter(sorted(set(by_source.get(source, []))), pattern)
-                for pattern in rule.channels
-            ]
-            if all(matches):
+            names = sorted(set(by_source.get(source, [])))
+            matches = [fnmatch.filter(names, pattern) for pattern in rule.channels]
+            if all(matches) and all(_is_whole(names, pattern) for pattern in rule.channels):
                 found.append(
                     PowerTotal(
                         rule,
@@ -203,3 +205,12 @@ def totals_of_channels(
                     )
                 )
     return tuple(found)
+
+
+def _is_whole(names: Sequence[str], pattern: str) -> bool:
+    """Whether every device with a reading of power has the counter that the pattern sums."""
+    device = pattern.removesuffix(COUNTER)
+    return device == pattern or all(
+        f"{name.removesuffix(GAUGE)}{COUNTER}" in names
+        for name in fnmatch.filter(names, f"{device}{GAUGE}")
+    )

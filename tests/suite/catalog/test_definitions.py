@@ -249,6 +249,18 @@ def test_a_total_has_every_channel_of_its_patterns_and_the_delay_of_its_source()
     assert rules_for([rule], ("two", "x")) == (rule,) and rules_for([rule], ("x",)) == ()
 
 
+def test_a_sum_of_counters_has_that_of_every_gpu_whose_power_is_read() -> None:
+    """A GPU older than Volta has no energy counter: its power counts for both."""
+    names = ["gpu0.energy", "gpu0.power", "gpu1.power"]
+
+    def found(*names: str) -> list[str]:
+        totals = totals_of_channels(load_power_rules(), [("nvml", name) for name in names])
+        return [total.rule.name for total in totals]
+
+    assert found(*names) == ["GPU power"]
+    assert found(*names, "gpu1.energy") == ["GPU energy counter", "GPU power"]
+
+
 def test_a_bundle_is_judged_by_the_power_rules_of_its_time() -> None:
     today, before = load_power_rules(), power_rules_before_v03()
     assert rulebook_beside(today[:2]) == today and rulebook_beside([today[0], before[1]]) == before
