@@ -97,7 +97,9 @@ def energy_figures(
             for name in ("energy_j", "energy_per_epoch_j")
         }
     sensor = sensor_of(totals)
-    level = measurement_level(totals, energy.achieved_period_s, has_idle=has_idle)
+    # a window of n periods has n - 1 readings at least, at whatever moments they are made
+    period_s = counted_s(run, uncounted) / (energy.count + 1) if run else None
+    level = measurement_level(totals, period_s, has_idle=has_idle)
     whole = Figure(
         energy.energy_j,
         "J",
@@ -126,7 +128,8 @@ def measurement_level(
     totals: Sequence[PowerTotal], period_s: float | None, *, has_idle: bool
 ) -> str:
     """The level of the EE HPC WG's methodology: "Level 1" to "Level 3", or "below Level 1" with
-    what is missing. ``has_idle``: the idle machine was measured before the run.
+    what is missing. ``period_s`` is the mean time between readings; ``has_idle``: the idle machine
+    was measured before the run.
 
     Source: Scogland et al., A Power-Measurement Methodology for Large-Scale, High-Performance
     Computing (ICPE 2014), table 1. The suite always measures the whole machine over the whole run

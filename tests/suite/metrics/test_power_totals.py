@@ -227,6 +227,19 @@ def test_the_level_of_the_methodology_that_a_measurement_meets(
     assert measurement_level(chosen, 1.0, has_idle=has_idle) == level
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_one_reading_in_every_second_is_one_reading_per_second(seed: int) -> None:
+    """A plug reads once in every second, at any moment in it."""
+    moments_s = np.arange(10, 40) + np.random.default_rng(seed).random(30)
+    rows = [(round(each * 1e9), "shelly", "power", 5.0, "W") for each in moments_s]
+    channels = channels_of_frame(
+        pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"])
+    )
+    run = (10 * 10**9, 40 * 10**9)
+    totals = power_totals(channels, RULES, run)
+    assert energy_figures(channels, totals, run, ())["energy_j"].level == "Level 1"
+
+
 def test_every_rule_of_the_rulebook_states_its_accuracy_its_age_and_the_coverage_it_demands() -> (
     None
 ):
