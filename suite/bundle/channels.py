@@ -24,6 +24,8 @@ MAX_CHANNELS = 10_000
 hostile."""
 HEAD_ROWS = 10_000
 """Number of readings of ``Channels.head_ns``."""
+COUNTERS_OF_32_BITS, RANGE_OF_32_BITS = ("links", "network"), 2.0**32
+"""Some drivers of interfaces count in 32 bits: their counters begin again after 4 GiB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,18 @@ class Channel:
         """How far the value rose from the first to the last of its readings in time."""
         values = self.in_time.values
         return float(values[-1] - values[0])
+
+    @property
+    def without_wraps(self) -> "Channel":
+        """The readings, in the same order, where a network counter of 32 bits goes on after 2**32:
+        all its readings are below that, and it fell by half of that or more."""
+        values = self.values
+        if self.source not in COUNTERS_OF_32_BITS or not (values < RANGE_OF_32_BITS).all():
+            return self
+        has_wrapped = values[1:] <= values[:-1] - RANGE_OF_32_BITS / 2
+        t_ns, counts = self.t_ns, values.copy()
+        counts[1:] += RANGE_OF_32_BITS * np.cumsum(has_wrapped)
+        return replace(self, fetch=lambda: (t_ns, counts))
 
     @property
     def known(self) -> Values:

@@ -91,7 +91,7 @@ def interquartile_range(values: npt.NDArray[np.float64]) -> float:
 def mean_rate(channel: Channel, window: Window) -> float | None:
     """Mean increase per second of a counter between its first and last reading in the window; None
     where they span less than half of it."""
-    inside = channel.in_time.during(window)
+    inside = channel.in_time.without_wraps.during(window)
     if len(inside) < 2:
         return None
     span_ns = float(inside.t_ns[-1] - inside.t_ns[0])

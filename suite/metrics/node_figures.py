@@ -228,7 +228,7 @@ def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int
     channel = node.channels.get("network", f"{node.interface}.{direction}")
     if channel.period_s is None:
         return unknown_figure("B", READINGS, f"{channel.name} was not read")
-    counter = CounterChannel(channel)
+    counter = CounterChannel(channel.in_time.without_wraps)
     measured = counter.increase(run, MIN_PERIODS)
     if measured.value is None:
         return unknown_figure("B", READINGS, str(measured.reason))

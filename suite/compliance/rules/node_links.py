@@ -72,7 +72,7 @@ def _check_traffic(context: BundleContext) -> Violations:
     for node in (node for node in context.nodes if node.is_on_clock):
         for direction in ("sent", "received"):
             counts = [
-                channel.in_time
+                channel.in_time.without_wraps
                 for channel in node.channels.of_source("network")
                 if channel.name.endswith(f".{direction}")
             ]

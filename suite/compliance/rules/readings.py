@@ -26,8 +26,6 @@ ROUNDING = 1.005
 # Counters that only a new boot resets. Energy counters are exempt: a sensor's glitch makes the
 # energy unknown and is no forgery.
 RISING = ("counters", "disk", "links", "network")
-COUNTERS_OF_32_BITS, MAX_COUNT_OF_32_BITS = ("links", "network"), 2**32
-"""Some drivers of interfaces count in 32 bits: their counters begin again after 4 GiB."""
 RANGES: Mapping[str, tuple[float, float]] = {
     "%": (0.0, 100.0 * ROUNDING),
     "ratio": (0.0, 1.0 * ROUNDING),
@@ -291,10 +289,8 @@ def _rising(context: BundleContext) -> Violations:
         if channel.source not in RISING:
             continue
         before, after = channel.values[:-1], channel.values[1:]
-        has_fallen = after < before
-        if channel.source in COUNTERS_OF_32_BITS and channel.maximum < MAX_COUNT_OF_32_BITS:
-            has_fallen &= before < MAX_COUNT_OF_32_BITS / 2
-        falls = has_fallen.nonzero()[0]
+        counts = channel.without_wraps.values
+        falls = np.flatnonzero(counts[1:] < counts[:-1])
         if len(falls):
             place = falls[0]
             yield Violation(

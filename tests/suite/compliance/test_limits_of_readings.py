@@ -253,11 +253,16 @@ CASES: dict[str, tuple[str, list[Channel], list[dict[str, Any]], int]] = {
     ),
     "a counter of 32 bits that begins again": (
         "counters-never-fall",
-        [few("network eth0.sent", 2**31, 2**20)],
+        [few("network eth0.sent", 2**31 + 2**20, 2**20)],
         [],
         0,
     ),
-    "before its half": ("counters-never-fall", [few("network eth0.sent", 2**31 - 1, 2**20)], [], 1),
+    "a fall of less than half its range": (
+        "counters-never-fall",
+        [few("network eth0.sent", 2**31 + 2**20 - 1, 2**20)],
+        [],
+        1,
+    ),
     "one of more bits": ("counters-never-fall", [few("network eth0.sent", 2**32, 2**20)], [], 1),
     "a peak that falls by a twentieth": (
         "peak-memory-rises",
