@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import Times, Values, Window, span_s
+from suite.bundle.arrays import Mask, Times, Values, Window, span_s
 from suite.bundle.attached import CLOCK_ERROR, MEAN
 from suite.bundle.channels import Channel, Channels
-from suite.catalog.power import Coverage, PowerRule, PowerTotal, totals_of_channels
+from suite.catalog.power import Coverage, PowerTotal, totals_of_channels
+from suite.metrics.energy_counter import EnergyCounter, mended_counter
 from suite.metrics.liveness import plausible_readings
 from suite.metrics.uncertainty import (
     Uncertainty,
@@ -101,14 +102,11 @@ def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int
 
 def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:
     rule = total.rule
-    parts = [
-        _channel_energy(_alive(channels, total, name), rule, start_ns, stop_ns)
-        for name in total.channels
-    ]
+    parts = [_channel_energy(channels, total, name, (start_ns, stop_ns)) for name in total.channels]
     whole = _sum(total, parts)
     stuck = sum(
-        _count(channels.get(total.source, name).in_time, start_ns, stop_ns)
-        - _count(_alive(channels, total, name), start_ns, stop_ns)
+        _count(channels.get(total.source, name).t_ns, (start_ns, stop_ns))
+        - _count(_alive(channels, total, name).t_ns, (start_ns, stop_ns))
         for name in total.channels
     )
     whole = replace(whole, rejected=whole.rejected + stuck)
@@ -163,15 +161,22 @@ def refuted(energy: Energy, names: str, energy_j: float) -> Energy:
     return replace(energy, value=None, reason=reason, uncertainty=None)
 
 
-def _count(channel: Channel, start_ns: int, stop_ns: int) -> int:
-    return int(np.count_nonzero((channel.t_ns >= start_ns) & (channel.t_ns <= stop_ns)))
+def _count(t_ns: Times, window: Window) -> int:
+    return int(np.count_nonzero((t_ns >= window[0]) & (t_ns <= window[1])))
 
 
 def _alive(channels: Channels, total: PowerTotal, name: str) -> Channel:
     """The readings of a total's channel in time, without those of a meter that no longer
     measures."""
+    ordered = channels.get(total.source, name).in_time
+    kept = _is_alive(channels, total, name)
+    return ordered if kept.all() else ordered.select(kept)
+
+
+def _is_alive(channels: Channels, total: PowerTotal, name: str) -> Mask:
+    """Mask of these readings among those of the channel in time."""
     rule, ordered = total.rule, channels.get(total.source, name).in_time
-    kept = channels.cached(
+    return channels.cached(
         ("alive", name, total),
         lambda: plausible_readings(
             ordered.values,
@@ -182,17 +187,31 @@ def _alive(channels: Channels, total: PowerTotal, name: str) -> Channel:
             step=total.step(name),
         ),
     )
-    return ordered if kept.all() else ordered.select(kept)
 
 
-def _channel_energy(channel: Channel, rule: PowerRule, start_ns: int, stop_ns: int) -> Energy:
-    t_ns, values, period_s = channel.in_time.t_ns, channel.in_time.values, channel.period_s or 0.0
-    min_w, max_w = rule.plausible_w[:2]
-    if rule.unit != "J":
-        return integrate_power(t_ns, values, start_ns, stop_ns, period_s, (min_w, max_w))
-    energy = difference_counter(t_ns, values, start_ns, stop_ns, period_s, max_w)
-    if energy.energy_j == 0.0 and values[0] == values[-1]:
-        return replace(energy, value=None, reason=f"the counter stood still at {values[0]:g} J")
+def _counter(channels: Channels, total: PowerTotal, name: str) -> EnergyCounter:
+    """The readings of a total's counter that count."""
+    rule, ordered = total.rule, channels.get(total.source, name).in_time
+    t_ns, counts, max_w = ordered.t_ns, ordered.values, rule.plausible_w[1]
+    if rule.is_before_v03:
+        kept = plausible_counts(t_ns, counts, max_w)
+        return EnergyCounter(t_ns[kept], counts[kept], np.zeros(max(0, kept.sum() - 1), np.bool_))
+    is_stuck = ~_is_alive(channels, total, name)
+    return mended_counter(t_ns, counts, is_stuck, max_w, total.delay_s)
+
+
+def _channel_energy(channels: Channels, total: PowerTotal, name: str, window: Window) -> Energy:
+    alive = _alive(channels, total, name)
+    min_w, max_w = total.rule.plausible_w[:2]
+    if total.rule.unit != "J":
+        period_s = alive.period_s or 0.0
+        return integrate_power(alive.t_ns, alive.values, *window, period_s, (min_w, max_w))
+    counter = _counter(channels, total, name)
+    energy = Energy(**vars(counter.increase(window, alive.period_s or 0.0)))
+    energy = replace(energy, rejected=_count(alive.t_ns, window) - _count(counter.t_ns, window))
+    if energy.energy_j == 0.0 and counter.energy_j[0] == counter.energy_j[-1]:
+        reason = f"the counter stood still at {counter.energy_j[0]:g} J"
+        return replace(energy, value=None, reason=reason)
     return energy
 
 
@@ -247,8 +266,8 @@ def _power_uncertainty(channels: Channels, total: PowerTotal, window: Window) ->
 
 
 def _counter_uncertainty(channels: Channels, total: PowerTotal, window: Window) -> Uncertainty:
-    """The uncertainty of an energy counter's increase: it misses nothing between readings; its ends
-    are interpolated."""
+    """The uncertainty of an energy counter's increase: it misses nothing between readings, but in
+    its gaps; its ends are interpolated."""
     window_s = span_s(window)
     ends = [
         math.hypot(*(_end_half_width(*one, end_s, total.delay_s) for end_s in (0.0, window_s)))
@@ -257,7 +276,9 @@ def _counter_uncertainty(channels: Channels, total: PowerTotal, window: Window) 
     # at each end by half a step, evenly distributed
     steps = [total.step(name) or 0.0 for name in total.channels]
     quantisation = math.hypot(*(step / math.sqrt(3) for step in steps))
-    return replace(uncertainty_of_ends(math.hypot(*ends)), quantisation=quantisation)
+    counters = (_counter(channels, total, name) for name in total.channels)
+    gaps = math.fsum(counter.gaps_half_width(window) for counter in counters)
+    return replace(uncertainty_of_ends(math.hypot(*ends)), quantisation=quantisation, gaps=gaps)
 
 
 def _plausible_readings(
@@ -267,15 +288,14 @@ def _plausible_readings(
     readings in it and of the nearest on both sides; no time twice."""
     found = []
     for name in total.channels:
-        ordered = _alive(channels, total, name)
-        min_w, max_w = total.rule.plausible_w[:2]
-        t_ns, values = ordered.t_ns, ordered.values
-        kept = (
-            plausible_counts(t_ns, values, max_w)
-            if total.rule.unit == "J"
-            else plausible_rates(values, (min_w, max_w))
-        )
-        t_ns, values = readings_around(t_ns[kept], values[kept], *window)
+        if total.rule.unit == "J":
+            counter = _counter(channels, total, name)
+            t_ns, values = counter.t_ns, counter.energy_j
+        else:
+            alive, (min_w, max_w) = _alive(channels, total, name), total.rule.plausible_w[:2]
+            kept = plausible_rates(alive.values, (min_w, max_w))
+            t_ns, values = alive.t_ns[kept], alive.values[kept]
+        t_ns, values = readings_around(t_ns, values, *window)
         t_ns, first = np.unique(t_ns, return_index=True)
         found.append(((t_ns - window[0]).astype(np.float64) * SECONDS_PER_NS, values[first]))
     return found
