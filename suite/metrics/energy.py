@@ -17,7 +17,7 @@ from suite.bundle.attached import CLOCK_ERROR, MEAN
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.power import Coverage, PowerTotal, totals_of_channels
 from suite.metrics.energy_counter import EnergyCounter, mended_counter
-from suite.metrics.liveness import plausible_readings
+from suite.metrics.liveness import plausible_readings, plausible_together
 from suite.metrics.uncertainty import (
     Uncertainty,
     at_random_moments,
@@ -175,18 +175,31 @@ def _alive(channels: Channels, total: PowerTotal, name: str) -> Channel:
 
 def _is_alive(channels: Channels, total: PowerTotal, name: str) -> Mask:
     """Mask of these readings among those of the channel in time."""
-    rule, ordered = total.rule, channels.get(total.source, name).in_time
-    return channels.cached(
-        ("alive", name, total),
-        lambda: plausible_readings(
-            ordered.values,
+    place = total.channels.index(name)
+    return channels.cached(("alive", total), lambda: _which_are_alive(channels, total))[place]
+
+
+def _which_are_alive(channels: Channels, total: PowerTotal) -> list[Mask]:
+    """The same mask of each channel."""
+    rule, is_counter, is_whole = total.rule, total.rule.unit == "J", len(total.channels) == 1
+    is_board = rule.coverage not in (Coverage.CHIP, Coverage.CHIPS)
+    found = [channels.get(total.source, name).in_time for name in total.channels]
+    masks = [
+        plausible_readings(
+            channel.values,
             rule.still_factor,
-            is_counter=rule.unit == "J",
-            is_whole=len(total.channels) == 1,
-            is_board=rule.coverage not in (Coverage.CHIP, Coverage.CHIPS),
-            step=total.step(name),
-        ),
-    )
+            is_counter=is_counter,
+            is_whole=is_whole,
+            is_board=is_board,
+            step=total.step(channel.name),
+        )
+        for channel in found
+    ]
+    if is_counter or is_whole or not rule.still_factor:
+        return masks
+    rails = [(channel.t_ns, channel.values) for channel in found]
+    together = plausible_together(rails, is_board)
+    return [mask & also for mask, also in zip(masks, together, strict=True)]
 
 
 def _counter(channels: Channels, total: PowerTotal, name: str) -> EnergyCounter:

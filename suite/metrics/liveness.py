@@ -2,11 +2,12 @@
 itself, a level in another unit, single absurd values."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from suite.bundle.arrays import Integers, Mask, Values, median
+from suite.bundle.arrays import Integers, Mask, Times, Values, median
 
 USUAL = 0.9
 """Quantile of how often a value repeats: a value that stands to the end is one among many."""
@@ -22,6 +23,9 @@ SPIKE, SUSTAINED = 10.0, 3
 """A spike is as many times the power that as many readings in a row reach."""
 OTHER_UNIT = 300.0
 """No load falls to such a fraction of itself and stays there: W that became mW."""
+RAIL_DECADES = 3
+"""W that became mW: by less one of several rails may change honestly, between idle and load. No
+load changes the scatter alike, so that the level may differ by as many times NEAR_TEN."""
 JUMP, LEVEL_OF, SCATTER_OF, NEAR_TEN, ALIKE = 5.0, 10, 40, 0.03, 0.3
 """Readings on both sides of a jump of this size are compared: a change of the unit multiplies their
 level by a power of ten (to within NEAR_TEN decades) and their scatter alike. A load changes both
@@ -45,7 +49,8 @@ def plausible_readings(
     A value may repeat ``still_factor`` times as often as is to be expected of the longest repeat
     among N readings, by how often values usually repeat (lengths of a geometric distribution); the
     first reading of a longer stretch counts. 0 judges nothing. ``is_whole``: the gauge's power
-    is that of all it supplies, which never falls to nothing as that of one rail does. ``is_board``:
+    is that of all it supplies, which never falls to nothing as that of one rail does; of rails,
+    :func:`plausible_together` judges the sum. ``is_board``:
     with the board or module around the processor. ``step``: the gauge's resolution; None where it
     is not stated.
     """
@@ -64,9 +69,29 @@ def plausible_readings(
         )
         return kept
     kept = ~_stuck(values, still_factor, is_counter, step)
-    if is_counter or not is_whole:
+    if is_counter:
         return kept
-    return kept & ~_in_another_unit(values) & ~_jumped(values, is_board) & ~spikes(values)
+    if not is_whole:
+        return kept & ~_jumped(values, is_board=False, is_rail=True)
+    return kept & ~_is_wrong(values, is_board)
+
+
+def plausible_together(rails: Sequence[tuple[Times, Values]], is_board: bool) -> list[Mask]:
+    """Of each rail, by times and power, the mask of the readings whose sum with the other rails'
+    readings is one that a working meter may have made."""
+    finite = [np.isfinite(power) for _, power in rails]
+    known = [(t_ns[kept], power[kept]) for (t_ns, power), kept in zip(rails, finite, strict=True)]
+    (first_ns, first), *others = known
+    if len(first) < MIN_STRETCHES or not all(len(t_ns) for t_ns, _ in others):
+        return [np.ones(len(power), bool) for _, power in rails]
+    is_wrong = _is_wrong(first + sum(np.interp(first_ns, *other) for other in others), is_board)
+    middle_ns = first_ns[:-1] + np.diff(first_ns) // 2
+    return [~is_wrong[middle_ns.searchsorted(t_ns)] for t_ns, _ in rails]
+
+
+def _is_wrong(values: Values, is_board: bool) -> Mask:
+    """Mask of the readings in another unit, of another factor, and of those that stand alone."""
+    return _in_another_unit(values) | _jumped(values, is_board) | spikes(values)
 
 
 def _stuck(values: Values, still_factor: float, is_counter: bool, step: float | None) -> Mask:
@@ -122,9 +147,9 @@ def _in_another_unit(values: Values) -> Mask:
     return stays_low
 
 
-def _jumped(values: Values, is_board: bool) -> Mask:
+def _jumped(values: Values, is_board: bool, is_rail: bool = False) -> Mask:
     """Mask of readings whose level is that of the others times a factor that no load has; of two
-    levels the one with more readings is right."""
+    levels the one with more readings is right. ``is_rail``: the gauge is one of several."""
     power = np.maximum(np.abs(values), np.finfo(float).tiny)
     places = np.flatnonzero(np.abs(np.diff(np.log10(power))) > np.log10(JUMP)) + 1
     parts = np.split(power, places)
@@ -133,7 +158,7 @@ def _jumped(values: Values, is_board: bool) -> Mask:
     for place in range(1, len(parts)):
         decades[place] = decades[last]
         if len(parts[place]) > MIN_REPEATS and len(parts[last]) > MIN_REPEATS:
-            decades[place] += _decades(parts[last][::-1], parts[place], is_board)
+            decades[place] += _decades(parts[last][::-1], parts[place], is_board, is_rail)
         if len(parts[place]) > MIN_REPEATS:
             last = place
     of_each = np.repeat(np.rint(decades), [len(part) for part in parts])
@@ -142,13 +167,16 @@ def _jumped(values: Values, is_board: bool) -> Mask:
     return has_jumped
 
 
-def _decades(before: Values, after: Values, is_board: bool) -> float:
+def _decades(before: Values, after: Values, is_board: bool, is_rail: bool) -> float:
     """Decades by which a sensor's factor changes, from the readings on both sides, the nearest
     first; 0 for a load's change."""
     jump = math.log10(median(after[:LEVEL_OF])) - math.log10(median(before[:LEVEL_OF]))
     scatters = np.std(before[:SCATTER_OF]), np.std(after[:SCATTER_OF])
     is_beyond_load = is_board and abs(jump) > math.log10(MOST_LOAD)
-    if min(scatters) == 0 or not (is_beyond_load or abs(jump - round(jump)) <= NEAR_TEN):
+    if is_rail and abs(round(jump)) < RAIL_DECADES:
+        return 0
+    near = NEAR_TEN * (RAIL_DECADES if is_rail else 1)
+    if min(scatters) == 0 or not (is_beyond_load or abs(jump - round(jump)) <= near):
         return 0
     return jump if abs(np.log10(scatters[1] / scatters[0]) - jump) < ALIKE else 0
 

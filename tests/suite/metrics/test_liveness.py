@@ -9,7 +9,7 @@ from suite.bundle.arrays import Values
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.power import load_power_rules, totals_of_channels
 from suite.metrics.energy import Energy, energy_of
-from suite.metrics.liveness import plausible_readings, spikes
+from suite.metrics.liveness import plausible_readings, plausible_together, spikes
 from tests.every_case import some
 from tests.suite.meters.recorded import needs_recordings, traces
 
@@ -93,6 +93,46 @@ def test_a_processor_alone_may_draw_twenty_times_as_much_under_load() -> None:
     assert not plausible_readings(jumped, GAUGE, is_counter=False, is_board=True).all()
 
 
+RAILS_W = {"VDD_GPU_SOC": 9.0, "VDD_CPU_CV": 5.0, "VIN_SYS_5V0": 4.0}
+EVERY = tuple(RAILS_W)
+
+
+def orin(**factors: Callable[[Values], Values]) -> Energy:
+    """The energy of an AGX Orin, whose rails scatter by a tenth and are read one after the other;
+    each rail times its factor by time, s."""
+    channels = []
+    for place, (name, mean_w) in enumerate(RAILS_W.items()):
+        random = np.random.default_rng(place)
+        t_s = np.arange(-10, RUN_S + 10, 0.1) + 0.001 * place
+        watts = mean_w * (1 + random.normal(0, 0.1, len(t_s)))
+        watts = watts * factors.get(name, np.ones_like)(t_s)
+        t_ns = START_NS + np.round(t_s * 1e9).astype(np.int64)
+        fetch = lambda t_ns=t_ns, watts=watts: (t_ns, watts)  # noqa: E731
+        channels.append(Channel("ina3221", name, "W", 1, 0, len(t_ns), fetch))
+    (total,) = totals_of_channels(load_power_rules(), [("ina3221", name) for name in RAILS_W])
+    found = Channels(tuple(channels), channels[0].t_ns)
+    return energy_of(found, total, START_NS, START_NS + round(RUN_S * 1e9))
+
+
+@pytest.mark.parametrize(
+    ("rails", "factor"),
+    [(EVERY, 1e-3), (EVERY, 10), (EVERY, 20), (EVERY[:1], 1e-3), (EVERY[2:], 1e-3)],
+    ids=["all mW", "all tenfold", "all 20", "GPU mW", "5 V mW"],
+)
+def test_rails_that_change_their_unit_or_scale_give_no_energy(
+    rails: tuple[str, ...], factor: float
+) -> None:
+    found = orin(**dict.fromkeys(rails, lambda t_s: np.where(t_s > 50, factor, 1.0)))
+    assert found.energy_j is None and "a stuck or erring sensor" in str(found.reason)
+
+
+@pytest.mark.parametrize("factor", [0.003, 0.1, 0.3])
+def test_a_rail_that_falls_between_load_and_idle_keeps_its_energy(factor: float) -> None:
+    found = orin(VDD_GPU_SOC=lambda t_s: np.where(t_s % 20 > 10, factor, 1.0))
+    expected = 9.0 * RUN_S + 9.0 * (45 + factor * 40)
+    assert found.energy_j == pytest.approx(expected, rel=0.01) and found.rejected == 0
+
+
 def test_a_short_stretch_is_a_gap_in_the_interval() -> None:
     alone = ina3221(lambda t_s, power_w: power_w)
     stuck = ina3221(lambda t_s, power_w: np.where((t_s > 20) & (t_s < 24), 6.04, power_w))
@@ -132,6 +172,19 @@ def test_the_rails_of_real_boards_live() -> None:
         for watts in rails.values():
             for every in (1, 4, 20):
                 assert plausible_readings(watts[::every], GAUGE, is_counter=False).all()
+
+
+@needs_recordings
+def test_the_rails_of_a_real_board_live_together() -> None:
+    for t_s, rails in traces().values():
+        t_ns = np.round(t_s * 1e9).astype(np.int64)
+        for every in (1, 4, 20):
+            of_total = [(t_ns[::every], rails[name][::every]) for name in RAILS_W]
+            assert np.all(plausible_together(of_total, is_board=True))
+            assert all(
+                plausible_readings(watts, GAUGE, is_counter=False, is_whole=False).all()
+                for _, watts in of_total
+            )
 
 
 def test_false_alarms_are_below_one_in_a_hundred() -> None:
