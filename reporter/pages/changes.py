@@ -2,7 +2,7 @@
 the fastest of their leaderboard until then."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jinja2
 
@@ -49,12 +49,20 @@ def _changes(lines: Sequence[EntryLine]) -> Iterator[Change]:
             continue
         mine, what = of_entry[line.row.entry_id], ""
         if line.row.is_confirmed and mine.value is not None:
-            found = None if best is None else compare_pair(best, mine)
-            if found is None:
-                best, what = mine, "the first"
-            elif isinstance(found, Ratio) and found.is_different and found.ratio > 1:
-                best, what = mine, f"{significant(found.ratio)} times as fast as the earlier best"
+            what = "the first" if best is None else _faster(mine, best)
+            best = mine if what else best
         yield Change(line, what)
+
+
+def _faster(mine: Comparable, best: Comparable) -> str:
+    """How much faster than the best before a result surely is; without the ratio where frameworks
+    are on different accelerators. Empty where it is not."""
+    found = compare_pair(replace(best, trained_on=None), mine)
+    if not (isinstance(found, Ratio) and found.is_different and found.ratio > 1):
+        return ""
+    if best.is_on_another_accelerator(mine):
+        return "faster than the earlier best, which is on another accelerator"
+    return f"{significant(found.ratio)} times as fast as the earlier best"
 
 
 PAGE_KIND = PageKind(changes_page, 79)

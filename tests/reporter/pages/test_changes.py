@@ -45,3 +45,38 @@ def test_a_result_is_compared_with_the_fastest_before_it(monkeypatch: pytest.Mon
         "alike": "",
         "refused": "refused",
     }
+
+
+def test_a_faster_result_on_another_accelerator_is_the_best_that_later_ones_must_beat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its ratio would say nothing of the two frameworks, so none is claimed."""
+    trained = {
+        "processor": (100.0, ("orin", "chainer", "cpu")),
+        "alike": (99.9, ("orin", "tensorflow", "cuda")),
+        "graphics": (10.0, ("orin", "pytorch", "cuda")),
+        "between": (50.0, ("orin-nano", "pytorch", "cuda")),
+        "fastest": (5.0, ("agx-thor", "pytorch", "cuda")),
+    }
+    monkeypatch.setattr(
+        changes,
+        "comparables",
+        lambda *_: {
+            name: Comparable(
+                name,
+                run_statistics([0.99 * middle_s, middle_s, 1.01 * middle_s]),
+                None,
+                None,
+                where,
+            )
+            for name, (middle_s, where) in trained.items()
+        },
+    )
+    lines = [a_line(name, day) for day, name in enumerate(trained)]
+    assert {one.line.row.entry_id: one.what for one in changes._changes(lines)} == {
+        "processor": "the first",
+        "alike": "",
+        "graphics": "faster than the earlier best, which is on another accelerator",
+        "between": "",
+        "fastest": "2.00 times as fast as the earlier best",
+    }
