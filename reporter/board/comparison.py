@@ -2,12 +2,14 @@
 its two entries alone."""
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reporter.data.entries import make_labels
-from reporter.data.entry_scores import OF_ENTRIES, SCORE_S
+from reporter.data.entry_scores import OF_ENTRIES, SCORE_S, EntryScores
 from reporter.data.frames import Frames, Row, rows_of
+from reporter.data.scores import SEVERAL_INSTRUMENTS
 from reporter.data.values import values_of_runs
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
@@ -120,7 +122,8 @@ def comparables(
     """
     if values is None:
         values = {} if figure in OF_ENTRIES else values_of_runs(frames, figure)
-    scoring, labels = load_scoring(), make_labels(entries)
+    labels, needed = make_labels(entries), load_scoring().min_runs
+    is_energy = _is_energy(frames, figure)
     of_entry = {
         str(entry["entry_id"]): (entry["device"], entry["framework"], entry["accelerator"])
         for entry in entries
@@ -128,36 +131,50 @@ def comparables(
     found = {}
     for name, label in labels.items():
         scores = frames.scores[name]
-        if figure in OF_ENTRIES:
-            score = scores.score(figure)
-            value, reason = (
-                (score.measured, None) if score is not None else (None, scores.missing[figure])
-            )
-            instrument = None if figure == SCORE_S else scores.instrument
-        else:
-            runs = values.get(name, ())
-            value, reason, instrument = (
-                _statistics_of_runs(runs, scoring.floor_of(figure, scores.is_separated)),
-                _why_not_measured(runs),
-                None,
-            )
-        if reason is None and value is not None and value.runs < scoring.min_runs:
-            reason = f"the entry has {value.runs} of the {scoring.min_runs} runs needed"
-        known = None if reason else value
+        value, reason = (
+            _of_score(scores, figure)
+            if figure in OF_ENTRIES
+            else _of_runs(values.get(name, ()), scores, figure, is_energy)
+        )
+        if reason is None and value is not None and value.runs < needed:
+            reason = f"the entry has {value.runs} of the {needed} runs needed"
+        known, instrument = None if reason else value, scores.instrument if is_energy else None
         found[name] = Comparable(label, known, reason, instrument, of_entry[name])
     return found
 
 
-def _statistics_of_runs(runs: Sequence[float], noise_floor: float) -> RunStatistics | None:
-    return run_statistics(runs, noise_floor**2) if runs and min(runs) > 0 else None
+def _is_energy(frames: Frames, figure: str) -> bool:
+    """Whether instruments measured it: an energy, or a power."""
+    if figure in OF_ENTRIES:
+        return figure != SCORE_S
+    return bool(frames.select("figures", "figure", [figure])["tier"].notna().any())
 
 
-def _why_not_measured(runs: Sequence[float]) -> str | None:
-    """Why there is no ratio of these values: an entry with enough runs can lack the figure, or have
-    a value of 0."""
+def _of_score(scores: EntryScores, name: str) -> tuple[RunStatistics | None, str | None]:
+    score = scores.score(name)
+    return (None, scores.missing[name]) if score is None else (score.measured, None)
+
+
+def _of_runs(
+    runs: Sequence[float], scores: EntryScores, figure: str, is_energy: bool
+) -> tuple[RunStatistics | None, str | None]:
+    """The statistics of these values, or why there are none: an entry with enough runs can lack the
+    figure, or have a value of 0.
+
+    An energy has its instrument's error, which further runs do not average out; unknown without a
+    training's energy, which states it.
+    """
     if not runs:
-        return "no run has this figure"
-    return None if min(runs) > 0 else NEEDS_POSITIVE
+        return None, "no run has this figure"
+    if min(runs) <= 0:
+        return None, NEEDS_POSITIVE
+    if not is_energy:
+        floor = load_scoring().floor_of(figure, scores.is_separated)
+        return run_statistics(runs, floor**2), None
+    if scores.instrument is None:
+        return None, SEVERAL_INSTRUMENTS
+    score = scores.energy or scores.measured_energy
+    return run_statistics(runs, math.inf if score is None else score.measured.fixed_variance), None
 
 
 def _compare_board(

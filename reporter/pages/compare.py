@@ -9,7 +9,7 @@ reporter.board.comparison computes (a test compares the two).
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import jinja2
@@ -96,7 +96,9 @@ class LeaderboardPairs:
 def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """compare.html and data/compare.js."""
     boards = [board for board in contents.boards if len(board.accepted) > 1]
-    found = {board.slug: _comparables(board) for board in boards}
+    found = {
+        board.slug: {each.figure: _compared(board, each) for each in COMPARED} for board in boards
+    }
     listed = [_pairs(board, found[board.slug][SCORE_S]) for board in boards]
     confidence = load_scoring().pair_confidence
     shown = {"boards": listed, "confidence": confidence}
@@ -117,31 +119,8 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
     )
 
 
-def _comparables(board: Leaderboard) -> dict[str, dict[str, Comparable]]:
-    """What is compared of every entry, by figure and entry id. Energies and powers carry their
-    instrument."""
-    entries = [row.entry for row in board.accepted]
-    instruments = {row.entry_id: row.scores.instrument for row in board.accepted}
-    made = {}
-    for column in COMPARED:
-        found = comparables(board.frames, entries, column.figure)
-        made[column.figure] = {
-            name: _with_instrument(one, board, name, instruments[name]) if column.is_energy else one
-            for name, one in found.items()
-        }
-    return made
-
-
-def _with_instrument(
-    one: Comparable, board: Leaderboard, name: str, instrument: tuple[str, str] | None
-) -> Comparable:
-    """An energy or power with its instrument, whose error further runs do not average out; unknown
-    without a training's energy, which states it."""
-    score = board.frames.scores[name].energy or board.frames.scores[name].measured_energy
-    if one.value is None:
-        return replace(one, instrument=instrument)
-    error = float("inf") if score is None else score.measured.fixed_variance
-    return replace(one, instrument=instrument, value=replace(one.value, fixed_variance=error))
+def _compared(board: Leaderboard, column: Column) -> dict[str, Comparable]:
+    return comparables(board.frames, [row.entry for row in board.accepted], column.figure)
 
 
 def _pairs(board: Leaderboard, found: Mapping[str, Comparable]) -> LeaderboardPairs:

@@ -1,12 +1,18 @@
 """Energies compare inside one kind of instrument and coverage only; the best instrument comes
 first, estimates last."""
 
+import math
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
+
+from reporter.board.comparison import compare_entries
 from reporter.board.energies import EnergyTable, energy_tables, instrument_order
 from reporter.data.entry_scores import EntryScores, Score, Status
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import run_statistics, score_interval
+from suite.metrics.comparisons import OTHER_INSTRUMENTS, run_statistics, score_interval
+from tests.reporter.gallery import make_template, many_entries
 
 SCORING = load_scoring()
 
@@ -116,3 +122,22 @@ def test_an_unknown_instrument_is_placed_after_all() -> None:
         < instrument_order(("estimate", "chip"), SCORING)
         < instrument_order((), SCORING)
     )
+
+
+@pytest.mark.parametrize(
+    "figure", ["energy_per_epoch_j", "energy_per_1000_samples_j", "mean_power_w"]
+)
+def test_an_energy_or_a_power_of_runs_compares_as_the_energy_of_a_training_does(
+    figure: str, tmp_path: Path
+) -> None:
+    """Not with another instrument's, and not surely where its own one states no error."""
+    frames = many_entries(make_template(tmp_path / "run"), 12)
+    of_training = compare_entries(frames, "score_energy_j")
+    found = compare_entries(frames, figure)
+    assert OTHER_INSTRUMENTS in {pair.reason for pair in found}
+    assert [pair.reason for pair in found] == [pair.reason for pair in of_training]
+    unknown = [pair.high == math.inf for pair in of_training]
+    assert [pair.high == math.inf for pair in found] == unknown and any(unknown)
+    scores = {name: replace(one, instrument=None) for name, one in frames.scores.items()}
+    mixed = compare_entries(replace(frames, scores=scores), figure)
+    assert all("energies come from different instruments" in str(pair.reason) for pair in mixed)
