@@ -172,7 +172,7 @@ def _measured_energy(
     floor = scoring.floor(sessions is not None)
     statistics = run_statistics(
         list(by_run.values()),
-        _fixed_variance(MEASURED_J, figures, by_run, floor),
+        fixed_variance((energies[run] for run in by_run), floor),
         _sessions_of_runs(sessions, by_run),
     )
     return Score(score_interval(statistics, scoring.level), by_run, statistics)
@@ -357,9 +357,12 @@ def _score(
             return cost
         costs[run["run_id"]] = cost
     sessions = _sessions(runs, scoring)
-    fixed_variance = _fixed_variance(name, figures, costs, scoring.floor(sessions is not None))
+    energies = () if name == SCORE_S else (figures[run].get("energy_j") for run in costs)
     statistics = measured_score(
-        list(costs.values()), epochs, fixed_variance, _sessions_of_runs(sessions, costs)
+        list(costs.values()),
+        epochs,
+        fixed_variance(energies, scoring.floor(sessions is not None)),
+        _sessions_of_runs(sessions, costs),
     )
     values = {run: cost.total(epochs.epochs) for run, cost in costs.items()}
     return Score(score_interval(statistics, scoring.level), values, statistics)
@@ -369,12 +372,10 @@ def _sessions_of_runs(sessions: Mapping[str, str] | None, runs: Iterable[str]) -
     return None if sessions is None else [sessions[run] for run in runs]
 
 
-def _fixed_variance(name: str, figures: FiguresOfRuns, runs: Iterable[str], floor: float) -> float:
-    """The variance that runs share: the floor; of an energy, also that of the instrument,
-    whose interval is the run's widest."""
-    if name == SCORE_S:
-        return floor**2
-    halves = [_relative_half_width(figures[run].get("energy_j")) for run in runs]
+def fixed_variance(energies: Iterable[Row | None], floor: float) -> float:
+    """The variance that runs share: the floor; of energies also that of the instrument, whose
+    interval is the run's widest."""
+    halves = [_relative_half_width(energy) for energy in energies]
     return floor**2 + (max(halves, default=0.0) / Z_95) ** 2
 
 

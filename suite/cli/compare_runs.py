@@ -1,5 +1,6 @@
 """`suite compare A B …`: figures of runs side by side, their ratios, and what differs."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,11 +18,13 @@ from suite.files.counted import counted
 
 if TYPE_CHECKING:
     from reporter.data.frames import Frames
+    from suite.metrics.comparisons import RunStatistics
 
+ENERGY = "energy_j"
 FIGURES = {
     "time_to_target_s": "time to target",
     **{name: ROWS[name] for name in PARTS_OF_EPOCH},
-    "energy_j": "energy",
+    ENERGY: "energy",
     "best_accuracy": "best accuracy",
     "peak_memory_bytes": "peak memory",
 }
@@ -128,34 +131,46 @@ def _compared(
     means = [sum(each) / len(each) if each else None for each in (others, ours)]
     row = ComparedFigure(figure, unit, base[0], group[0], means[0], means[1])
     reason = why or why_not or _incomparable(differences)
-    if reason is None and by != of_other:
+    if reason is None and len(by | of_other) > 1:
         reason = OTHER_INSTRUMENTS
     if reason is None and min(*ours, *others) <= 0:
         reason = NEEDS_POSITIVE
     if reason is not None:
         return replace(row, reason=reason)
     one, other = (
-        run_statistics(values, _floor(figure, frames) ** 2)
+        run_statistics(values, _fixed_variance(figure, frames))
         for (_, frames), values in ((group, ours), (base, others))
     )
     row = replace(row, base_value=other.value, value=one.value, ratio=one.value / other.value)
-    if (fewest := min(one.runs, other.runs)) < scoring.min_runs:
-        few = (
-            f"an interval needs {scoring.min_runs} runs per configuration; one configuration has"
-            f" only {fewest}"
-        )
-        return replace(row, reason=few)
+    if (reason := _why_no_interval(one, other)) is not None:
+        return replace(row, reason=reason)
     found = score_ratio(one, other, scoring.pair_level, scoring.epochs_level)
     return replace(row, **asdict(found), differs=found.is_different)
 
 
-def _floor(figure: str, frames: "Frames") -> float:
-    """What runs of one session do not show of their scatter, as for the entries of a
-    leaderboard."""
+def _why_no_interval(*groups: "RunStatistics") -> str | None:
+    from suite.catalog.scoring import load_scoring  # start-up: SciPy
+
+    fewest, needed = min(each.runs for each in groups), load_scoring().min_runs
+    if fewest < needed:
+        needs = f"an interval needs {needed} runs per configuration"
+        return f"{needs}; one configuration has only {fewest}"
+    is_known = all(math.isfinite(each.fixed_variance) for each in groups)
+    return None if is_known else "the instrument's error is not known"
+
+
+def _fixed_variance(figure: str, frames: "Frames") -> float:
+    """What runs of one session do not show of their scatter, and of an energy the instrument's
+    error, as for the entries of a leaderboard."""
+    from reporter.data.frames import records  # start-up: pandas
+    from reporter.data.scores import fixed_variance  # likewise
     from suite.catalog.scoring import load_scoring  # start-up: SciPy
 
     is_separated = all(scores.is_separated for scores in frames.scores.values())
-    return load_scoring().floor_of(figure, is_separated)
+    floor = load_scoring().floor_of(figure, is_separated)
+    is_energy = figure == ENERGY
+    energies = records(frames.select("figures", "figure", [figure])) if is_energy else ()
+    return fixed_variance(energies, floor)
 
 
 def _values(frames: "Frames", figure: str) -> tuple[list[float], str, set[Any], str | None]:
@@ -169,7 +184,7 @@ def _values(frames: "Frames", figure: str) -> tuple[list[float], str, set[Any], 
             set(),
             unknown["reason"].iloc[0] if len(unknown) else "no run has this figure",
         )
-    by = set(zip(rows["source"], rows["covers"], strict=True)) if figure == "energy_j" else set()
+    by = set(zip(rows["tier"], rows["covers"], strict=True)) if figure == ENERGY else set()
     return list(map(float, rows["value"])), str(rows["unit"].iloc[0]), by, None
 
 

@@ -63,17 +63,15 @@ def test_one_contradicted_run_is_enough() -> None:
 
 def test_an_instrument_s_error_is_that_of_the_widest_interval() -> None:
     def energy(value: float | None, high: float | None) -> dict[str, Any]:
-        return {"energy_j": {"value": value, "high": high}}
+        return {"value": value, "high": high}
 
-    figures: Any = {"a": energy(100.0, 101.0), "b": energy(200.0, 210.0), "c": energy(-50.0, -49.0)}
-    assert scores._relative_half_width(figures["c"]["energy_j"]) == pytest.approx(0.02)
-    fixed = scores._fixed_variance(scores.SCORE_J, figures, ["a", "b", "c"], 0.02)
+    energies = [energy(100.0, 101.0), energy(200.0, 210.0), energy(-50.0, -49.0)]
+    assert scores._relative_half_width(energies[2]) == pytest.approx(0.02)
+    fixed = scores.fixed_variance(energies, 0.02)
     assert fixed == pytest.approx(0.02**2 + (0.05 / 1.959964) ** 2, rel=1e-6)
-    assert scores._fixed_variance(scores.SCORE_S, figures, ["a", "b"], 0.02) == 0.02**2
-    for lacking in (energy(100.0, None), energy(None, 101.0), energy(0.0, 1.0), {}):
-        assert (
-            scores._fixed_variance(scores.SCORE_J, {**figures, "d": lacking}, "ad", 0) == math.inf
-        )
+    assert scores.fixed_variance((), 0.02) == 0.02**2
+    for lacking in (energy(100.0, None), energy(None, 101.0), energy(0.0, 1.0), None):
+        assert scores.fixed_variance([*energies, lacking], 0) == math.inf
 
 
 def test_only_whole_epochs_have_a_mean_loss() -> None:

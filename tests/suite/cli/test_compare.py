@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas
@@ -9,9 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from suite.cli.app import app
+from suite.cli.compare_runs import _compared
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from suite.metrics.comparisons import OTHER_INSTRUMENTS
 from tests.builders import Scenario, make_bundle
+from tests.reporter.gallery import make_template, many_entries
 
 
 @pytest.fixture
@@ -66,6 +70,35 @@ def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
         printed("compare", digits, f"{digits}/")
     with pytest.raises(SuiteError, match=r"several configurations \(batch size: 16, 64\)"):
         printed("compare", runs, digits)
+
+
+def test_energies_compare_within_one_tier_and_coverage_and_as_surely_as_it_measures(
+    tmp_path: Path,
+) -> None:
+    """All readings are in files of one name: that does not make two meters one."""
+    frames = many_entries(make_template(tmp_path / "run"), 1)
+    figures = frames.figures.assign(tier="wall meter", covers="board")
+    meter, poor, estimate = (
+        ("runs", replace(frames, figures=each))
+        for each in (
+            figures.assign(high=1.01 * figures["value"]),
+            figures.assign(high=1.50 * figures["value"]),
+            figures.assign(tier="estimate"),
+        )
+    )
+    first = figures["run_id"] == figures["run_id"].iloc[0]
+    mixed = figures.assign(tier=first.map({True: "estimate", False: "wall meter"}))
+    both = "runs", replace(frames, figures=mixed)
+    for other in (estimate, both):
+        assert _compared("energy_j", meter, other, {}).reason == OTHER_INSTRUMENTS
+    assert _compared("energy_j", both, both, {}).reason == OTHER_INSTRUMENTS
+    assert (
+        _compared("energy_j", estimate, estimate, {}).reason
+        == "the instrument's error is not known"
+    )
+    good, bad = (_compared("energy_j", each, each, {}) for each in (meter, poor))
+    assert good.ratio == bad.ratio == 1.0
+    assert good.high is not None and bad.high is not None and good.high < 1.2 < bad.high
 
 
 @pytest.mark.usefixtures("builds_a_site")
