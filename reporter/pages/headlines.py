@@ -188,11 +188,11 @@ def device_headline(board: Leaderboard, names: frozenset[str]) -> Headline:
     if row is None:
         return _without_a_row(board, names, chart)
     first = chart.rows[0]
-    count = len(chart.rows) + chart.left_out
-    place = _place(board, row, count)
+    place = _place(board, row, chart)
     beside = f", {_ratio(row, first)} times the time of {first.name}" if row is not first else ""
     alike = f" Not distinguishable from {_listed(list(row.alike))}." if row.alike else ""
-    status = "" if row.best.is_confirmed else f" Not confirmed: {row.best.rank.reason}."
+    why = row.best.why_not_counted
+    status = f" {why[0].upper()}{why[1:]}." if why else ""
     words = quantity_words(board, row)
     said = f" {task(board)} in {_amount(board, row)}: {place}{beside}."
     return Headline(
@@ -207,16 +207,19 @@ def row_of_device(board: Leaderboard, names: frozenset[str]) -> DotRow | None:
     return min(own, key=lambda row: int(row.best.entry["nodes"]) > 1, default=None)
 
 
-def _place(board: Leaderboard, row: DotRow, count: int) -> str:
-    """Where a system stands among all: by rank words only where the board has ranks."""
+def _place(board: Leaderboard, row: DotRow, chart: DotChart) -> str:
+    """Where a system stands among all: by rank words only where it has a rank."""
+    count = len(chart.rows) + chart.left_out
     if count == 1:
         return "the only system"
-    if board.ranked:
+    if board.ranked and row.best.is_confirmed:
         return f"no. {row.place} of {count} systems"
-    others = f"{count - 1} other system{'s' if count > 2 else ''}"
-    if row.place == 1:
-        return f"shorter than on {others}"
-    return f"longer than on {row.place - 1} of {others}"
+    values = [_value(other) for other in chart.rows if other is not row]
+    others = counted(len(values), "other system")
+    if shorter := sum(value < _value(row) for value in values):
+        return f"longer than on {shorter} of {others}"
+    longer = sum(value > _value(row) for value in values)
+    return f"shorter than on {others if longer == len(values) else f'{longer} of {others}'}"
 
 
 def _without_a_row(board: Leaderboard, names: frozenset[str], chart: DotChart) -> Headline:
@@ -282,7 +285,10 @@ def _chosen(rows: list[DotRow]) -> str:
 
 def _why_none(board: Leaderboard) -> str:
     row = next(iter(board.accepted), None)
-    return "No accepted entry." if row is None else f"{row.label}: {row.rank.reason}."
+    if row is None:
+        return "No accepted entry."
+    why = row.why_not_counted
+    return f"{row.label} is {why}." if why else f"{row.label}: {row.rank.reason}."
 
 
 def _listed(names: list[str]) -> str:
