@@ -161,13 +161,19 @@ def _sentence(board: Leaderboard, rows: list[DotRow], where: str) -> tuple[str, 
         said = f" are not distinguishable{where}: each {does} in {values}{_kind(board)}."
         return names, said, _significance(first, _second(rows))
     if len(rows) == 1:
-        which = "audited or reproduced" if among else "confirmed"
-        sure = f"A single {which} result: nothing to compare."
-        return first.name, f" {does} in {_amount(board, first)}.", sure
+        return first.name, f" {does} in {_amount(board, first)}.", _why_alone(first, among)
     second = _second(rows)
     value = f"{_amount(board, first)}, {_ratio(second, first)}"
     said = f" {does} fastest{where}{among}: {value} times ahead of {second.name}."
     return first.name, said, _significance(first, second)
+
+
+def _why_alone(row: DotRow, among: str) -> str:
+    count = sum(member.is_confirmed for member, _ in row.members)
+    which = "audited or reproduced" if among else "confirmed"
+    if count == 1:
+        return f"A single {which} result: nothing to compare."
+    return f"The {count} {which} results are of one device: no other to compare."
 
 
 def energy_and_memory_sentences(board: Leaderboard) -> dict[str, str]:

@@ -304,6 +304,21 @@ def test_the_only_device_that_others_stand_behind_has_its_own_numbers(
     assert best is not None and f" results: {best.quantity} expected, " in headline(board).text
 
 
+def test_the_results_of_the_only_device_are_not_called_a_single_one(
+    boards: dict[str, Leaderboard],
+) -> None:
+    """Of three settings in one framework the row shows the best; one of two runs is no result."""
+    board = boards["lenet"]
+    modes = [row for row in board.in_order if of(row) == (ORIN, "PyTorch")]
+    for rows, said in (
+        (modes, "The 2 confirmed results are of one device: no other to compare."),
+        (modes[:1], "A single confirmed result: nothing to compare."),
+    ):
+        frames = board.frames.of_entries(board.frames.entries)
+        found = headline(replace(board, accepted=tuple(rows), frames=frames))
+        assert found.lines[0].endswith(f" {said}")
+
+
 def test_the_least_energy_is_of_entries_that_others_stand_behind(
     boards: dict[str, Leaderboard],
 ) -> None:
