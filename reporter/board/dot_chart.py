@@ -161,11 +161,13 @@ def _drawn_rows(rows: Candidates, only_vouched: bool) -> Candidates:
     return [pair for pair in rows if pair[0].is_vouched] if only_vouched else rows
 
 
-def memory_chart(board: Leaderboard, by: str = "device") -> DotChart | None:
-    """Peak memory; None where no entry has it."""
+def memory_chart(
+    board: Leaderboard, by: str = "device", only_vouched: bool = False
+) -> DotChart | None:
+    """Peak memory, ``only_vouched`` as of times; None where no entry has it."""
     if board.memory is None:
         return None
-    rows = with_values(board.in_order, board.memory.figure)
+    rows = _drawn_rows(with_values(board.in_order, board.memory.figure), only_vouched)
     rows = sorted(rows, key=lambda pair: (_value(pair[1]), pair[0].entry_id))
     return dot_chart(board, board.memory, rows, GROUPS[by], by, "memory") if rows else None
 

@@ -79,14 +79,14 @@ def _fastest(board: Leaderboard, by: str) -> list[DotRow]:
     return _rows_to_name(time_chart(board, by, only_vouched=True), time_chart(board, by))
 
 
-def _rows_to_name(vouched: DotChart, everything: DotChart) -> list[DotRow]:
+def _rows_to_name(vouched: DotChart | None, everything: DotChart | None) -> list[DotRow]:
     """The rows that may stand in a sentence: of the confirmed entries that somebody else stands
     behind; where there are none, of all confirmed ones."""
     return _confirmed(vouched) or _confirmed(everything)
 
 
-def _confirmed(chart: DotChart) -> list[DotRow]:
-    return [row for row in chart.rows if row.best.is_confirmed]
+def _confirmed(chart: DotChart | None) -> list[DotRow]:
+    return [row for row in chart.rows if row.best.is_confirmed] if chart is not None else []
 
 
 def _of_which(board: Leaderboard, row: DotRow) -> str:
@@ -180,9 +180,8 @@ def energy_and_memory_sentences(board: Leaderboard) -> dict[str, str]:
     """What stands in place of the sentence where a reader chose energy or memory."""
     energy, memory = next(_least_energy(board), ""), memory_chart(board)
     found = {"energy": energy} if energy else {}
-    for row in [] if memory is None else _confirmed(memory)[:1]:
-        setting = ", ".join(filter(None, (row.name, row.best.framework, row.best.power_mode)))
-        found["memory"] = f"Least {row.cell.column.heading}: {setting}, {row.cell.quantity}."
+    for row in _rows_to_name(memory_chart(board, only_vouched=True), memory)[:1]:
+        found["memory"] = _least(board, row, "", row.best.framework, row.best.power_mode)
     title = trained_title(board)
     return {name: f"{title}: {said[0].lower()}{said[1:]}" for name, said in found.items()}
 
@@ -324,23 +323,27 @@ def _quantity(board: Leaderboard, rows: list[DotRow], sure: str) -> str:
 
 
 def _least_energy(board: Leaderboard) -> Iterator[str]:
-    """By the best instrument, by a confirmed entry, with what stands behind it where entries of the
-    board differ in that."""
-    backed = any(row.is_vouched for row in board.in_order)
+    """By the best instrument, by a confirmed entry."""
     pairs = zip(energy_charts(board, only_vouched=True), energy_charts(board), strict=True)
     charts = [
         (chart, rows[0]) for vouched, chart in pairs if (rows := _rows_to_name(vouched, chart))
     ]
     ranked = [pair for pair in charts if EnergyStanding.INDICATIVE.value not in pair[0].note]
     for chart, row in (ranked or charts)[:1]:
-        around = f" ({row.cell.around})" if row.cell.interval else ""
-        mode = f", {row.best.power_mode}" if row.best.power_mode else ""
-        alike = f", not distinguishable from {_listed(list(row.alike))}" if row.alike else ""
-        yield (
-            f"Least {chart.column.heading}{_of_which(board, row)}, {chart.note}: {row.name}{mode},"
-            f" {row.cell.quantity}{around}{alike}{f', {row.best.provenance}' if backed else ''}."
-        )
+        yield _least(board, row, chart.note, row.best.power_mode)
         yield from _not_counted(chart, row)
+
+
+def _least(board: Leaderboard, row: DotRow, note: str, *setting: str) -> str:
+    """The least of a chart and what may equal it, with what stands behind it where entries of the
+    board differ in that."""
+    what = ", ".join(filter(None, (f"{row.cell.column.heading}{_of_which(board, row)}", note)))
+    who = ", ".join(filter(None, (row.name, *setting)))
+    around = f" ({row.cell.around})" if row.cell.interval else ""
+    alike = f", not distinguishable from {_listed(list(row.alike))}" if row.alike else ""
+    backed = any(each.is_vouched for each in board.in_order)
+    word = f", {row.best.provenance}" if backed else ""
+    return f"Least {what}: {who}, {row.cell.quantity}{around}{alike}{word}."
 
 
 def _not_counted(chart: DotChart, first: DotRow) -> Iterator[str]:

@@ -8,14 +8,14 @@ import pytest
 
 from reporter.board.axis import axis_of
 from reporter.board.boards import Leaderboard, LeaderboardRow
-from reporter.board.dot_chart import GROUPS, energy_charts, time_chart
+from reporter.board.dot_chart import GROUPS, energy_charts, memory_chart, time_chart
 from reporter.board.making import make_boards
 from reporter.data.entry_scores import Status
 from reporter.data.frames import Frames
 from reporter.pages import templates
 from reporter.pages.board_view import board_view
 from reporter.pages.comparison import frameworks_page
-from reporter.pages.headlines import device_headline, headline
+from reporter.pages.headlines import device_headline, energy_and_memory_sentences, headline
 from reporter.pages.leaderboard import entry_table
 from reporter.pages.shared import make_contents
 from suite.metrics.comparisons import Ratio
@@ -333,6 +333,25 @@ def test_the_least_energy_is_of_entries_that_others_stand_behind(
     board = with_word_of_others(boards["lenet"], (NX, "Chainer"))
     (line,) = (line for line in headline(board).lines if line.startswith("Least"))
     assert f": {ORIN}, " in line and line.endswith(", self-reported.")
+
+
+def test_the_least_memory_is_of_entries_that_others_stand_behind_and_may_be_several(
+    boards: dict[str, Leaderboard],
+) -> None:
+    """By the same two rules as the least energy."""
+    board = boards["lenet"]
+    chart = memory_chart(board)
+    assert chart is not None and len(chart.rows[0].alike) == 5
+    assert energy_and_memory_sentences(board)["memory"] == (
+        "LeNet-5 on MNIST: least peak memory: RK3588 board, PyTorch, 380 MiB, not distinguishable"
+        " from Jetson Orin NX, Jetson Orin Nano and 3 more."
+    )
+    vouched = with_word_of_others(board, (NX, "Chainer"))
+    said = energy_and_memory_sentences(vouched)["memory"]
+    assert (
+        "least peak memory among audited or reproduced results: Jetson Orin NX, Chainer, " in said
+    )
+    assert said.endswith(", reproduced by lab.")
 
 
 def test_a_device_is_compared_with_the_device_that_its_sentence_names(template: Template) -> None:
