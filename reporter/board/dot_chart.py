@@ -65,6 +65,17 @@ class DotRow:
             if isinstance(found, Ratio) and not found.is_different
         )
 
+    @property
+    def is_compared(self) -> bool:
+        """Whether there is a verdict on it and any other row."""
+        return any(isinstance(found, Ratio) for found in self.verdicts.values())
+
+    @property
+    def why_not_compared(self) -> str:
+        """Why there is none, as said of the first other row; empty where there is a verdict, or no
+        other row."""
+        return "" if self.is_compared else str(next(iter(self.verdicts.values()), ""))
+
     def doubt(self, other: str) -> str:
         """Why it is unsure whether this row or the other one is less; empty where it is sure."""
         found = self.verdicts.get(other)
@@ -108,9 +119,7 @@ class DotChart:
     @property
     def compared(self) -> int:
         """The number of rows that are compared with another one."""
-        return sum(
-            any(isinstance(one, Ratio) for one in row.verdicts.values()) for row in self.rows
-        )
+        return sum(row.is_compared for row in self.rows)
 
     @property
     def pairs(self) -> int:

@@ -1,5 +1,6 @@
 """A leaderboard as one table that is a chart, and what it says in a sentence."""
 
+import html
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -159,6 +160,22 @@ def test_what_a_verdict_leaves_open_is_said(boards: dict[str, Leaderboard]) -> N
     assert chart.rows[1].doubt(chart.rows[0].name) == ""
     alike = replace(chart.rows[1], verdicts={chart.rows[0].name: Ratio(1.1, 0.9, 1.3)})
     assert alike.doubt(chart.rows[0].name) == "order not sure"
+
+
+def test_a_row_without_a_verdict_says_why_and_not_that_it_differs_from_all(
+    boards: dict[str, Leaderboard],
+) -> None:
+    """An entry of two runs has no interval."""
+    board = boards["lenet"]
+    (few,) = (row for row in board.in_order if not row.is_confirmed)
+    kept = tuple(row for row in board.accepted if row.system != few.system or row is few)
+    board = replace(board, accepted=kept, frames=board.frames.of_entries(board.frames.entries))
+    text = html.unescape(rendered(board)).partition(f'data-name="{few.system}"')[2]
+    panel = text[: text.index("</dl>")]
+    why = f"PyTorch · {few.system}: the entry has 2 of the 3 runs needed"
+    assert f"<dt>not compared</dt><dd>{why}</dd>" in panel and "none of the other" not in panel
+    others = [row for row in time_chart(board).rows if row.best is not few]
+    assert len(others) > 9 and not any(row.why_not_compared for row in others)
 
 
 def test_the_sentence_is_of_the_quantity_that_a_reader_chose(
