@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 from reporter.data.frames import POINTS, Frames, Row, is_known, records
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
-from suite.metrics.comparisons import NEEDS_POSITIVE, RunStatistics, run_statistics, score_ratio
+from suite.metrics.comparisons import (
+    NEEDS_POSITIVE,
+    OTHER_INSTRUMENTS,
+    RunStatistics,
+    run_statistics,
+    score_ratio,
+)
 
 MIN_RUNS = 2
 
@@ -22,7 +28,8 @@ class SettingComparison:
     ``ratio`` is the figure at ``value`` over that at ``base``, by geometric means; ``low`` and
     ``high`` bound its 95 % interval. ``p`` is of the test that both are equal, ``p_corrected`` for
     all comparisons of the same call (Holm); ``differs`` where that is below the level of the rules.
-    All are None, with the ``reason``, where there are too few runs or a run lacks the figure.
+    All are None, with the ``reason``, where there are too few runs or a run lacks the figure, and
+    for energies of different instruments.
     """
 
     study: str
@@ -113,11 +120,17 @@ def _pairs(
         ]
         if isinstance(one, str) or isinstance(other, str):
             yield replace(pair, reason="; ".join(reasons))
+        elif len({_instrument(values[run]) for run in (*groups[value], *groups[base])}) > 1:
+            yield replace(pair, reason=OTHER_INSTRUMENTS)
         else:
             bounds = score_ratio(one, other, level, level)
             yield replace(
                 pair, ratio=bounds.ratio, low=bounds.low, high=bounds.high, p=_p(one, other)
             )
+
+
+def _instrument(row: Row) -> tuple[object, object]:
+    return row["tier"], row["covers"]
 
 
 def _statistics_or_reason(rows: Sequence[Row | None]) -> RunStatistics | str:

@@ -1,6 +1,7 @@
 """The values of a sweep's setting are compared where its other settings are equal."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pandas
@@ -14,7 +15,7 @@ from reporter.board.settings_comparison import (
 )
 from reporter.data.frames import FIGURES, POINTS, Frames, make_frame
 from suite.errors import SuiteError
-from suite.metrics.comparisons import run_statistics
+from suite.metrics.comparisons import OTHER_INSTRUMENTS, run_statistics
 
 E = math.e
 
@@ -85,6 +86,18 @@ def test_a_pair_that_cannot_be_compared_says_which_value_and_why() -> None:
             SuiteError, match=f"these sweeps vary batch_size, threads|{figure}.*step_s"
         ):
             compare_settings(frames(*rows), by, figure)
+
+
+def test_energies_of_two_instruments_are_not_compared() -> None:
+    """A meter was attached during the sweep, so that one run has another's energy."""
+    found = frames(*at(1, 1, 1.0, 1.0), *at(1, 2, 2.0, 2.0), *at(1, 4, 4.0, 4.0))
+    figures = found.figures.assign(covers="board", tier=["estimate"] * 5 + ["wall meter"])
+    pairs = compare_settings(replace(found, figures=figures), "threads")
+    assert [(pair.ratio, pair.reason) for pair in pairs] == [
+        (pytest.approx(0.5), None),
+        (None, OTHER_INSTRUMENTS),
+        (None, OTHER_INSTRUMENTS),
+    ]
 
 
 def test_p_is_student_s_with_the_freedom_of_the_smaller_side() -> None:
