@@ -106,7 +106,10 @@ class Comparison:
 
     @cached_property
     def is_sure(self) -> bool:
-        """Whether every other framework is distinguishable from the fastest one."""
+        """Whether every framework of the setting has a figure, and all others are distinguishable
+        from the fastest one."""
+        if len(self.best) < 2 or any(row.framework not in self.best for row in self.rows):
+            return False
         others = (self.ratio(each, self.fastest) for each in self.best if each != self.fastest)
         return all(isinstance(found, Ratio) and found.is_different for found in others)
 

@@ -15,7 +15,7 @@ from reporter.data.entry_scores import Status
 from reporter.data.frames import Frames
 from reporter.pages import templates
 from reporter.pages.board_view import board_view
-from reporter.pages.comparison import frameworks_page
+from reporter.pages.comparison import TIMES, frameworks_page
 from reporter.pages.headlines import device_headline, energy_and_memory_sentences, headline
 from reporter.pages.leaderboard import entry_table
 from reporter.pages.shared import make_contents
@@ -460,6 +460,22 @@ def test_frameworks_are_compared_by_ratios_with_intervals(template: Template) ->
     sure = "<em>PyTorch</em> is the fastest framework for "
     assert sorted(page.count(sure) for page in own) == [0, 1, 1]
     assert sum("No framework is significantly the fastest for " in page for page in own) == 1
+
+
+@pytest.mark.parametrize("without", [("tensorflow", "chainer"), ("tensorflow",), ("pytorch",)])
+def test_no_framework_is_the_fastest_where_another_one_s_time_is_unknown(
+    template: Template, without: tuple[str, ...]
+) -> None:
+    frames = many_entries(template, 34)
+    is_orin = frames.entries["device"].eq("orin") & frames.entries["power_mode"].eq("MAXN")
+    orin = frames.of_entries(frames.entries[is_orin])
+    lacking = orin.entries[orin.entries["framework"].isin(without)]["entry_id"]
+    figures = orin.entry_figures
+    unknown = figures["entry_id"].isin(lacking) & figures["figure"].isin(TIMES)
+    orin = replace(orin, entry_figures=figures.assign(value=figures["value"].mask(unknown)))
+    pages = {page.place: page for page in frameworks_page(make_contents(orin, ()), templates())}
+    said = '<h1 class="answer">No framework is significantly the fastest.</h1>'
+    assert said in str(pages["frameworks.html"].content)
 
 
 def test_columns_that_are_empty_in_every_row_are_named_with_the_reason(
