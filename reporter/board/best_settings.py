@@ -2,25 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from reporter.board.boards import PLACED, Leaderboard, LeaderboardRow
 from reporter.data.entry_scores import SCORE_J, SCORE_S
-from reporter.data.frames import Row, grouped, is_known
-
-DEVICE = ("device", "cpu_model", "nodes")
-"""What distinguishes devices: a profile for any machine holds several processors, and a cluster is
-not one of its nodes."""
+from reporter.data.frames import grouped
 
 
 @dataclass(frozen=True)
 class BestSetting:
     """The entry of a device with the smallest ``score`` (its name in entry_figures); ``instrument``
-    is that of an energy, empty for a time."""
+    is that of an energy, empty for a time. Devices are told apart as on the board, by name."""
 
-    device: str
-    cpu_model: str | None
-    nodes: int
     score: str
     instrument: str
     of: int  # entries of the device that it was chosen from
@@ -54,16 +46,9 @@ def _of_devices(
     rows: Iterable[LeaderboardRow], score: str, instrument: str
 ) -> Iterator[BestSetting]:
     scored = (row for row in rows if row.scores.score(score) is not None)
-    devices = grouped(scored, lambda row: tuple(_setting_value(row.entry, name) for name in DEVICE))
-    for (device, cpu_model, nodes), of_device in devices.items():
+    for of_device in grouped(scored, lambda row: row.system).values():
         best = min(of_device, key=lambda row: (_value(score, row), row.entry_id))
-        yield BestSetting(
-            str(device), cpu_model, int(nodes), score, instrument, len(of_device), best
-        )
-
-
-def _setting_value(entry: Row, name: str) -> Any:
-    return entry[name] if is_known(entry[name]) else None
+        yield BestSetting(score, instrument, len(of_device), best)
 
 
 def _value(score: str, row: LeaderboardRow) -> float:

@@ -15,7 +15,7 @@ from reporter.board.best_settings import BestSetting, best_settings
 from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.data.entry_scores import SCORE_J, SCORE_S
-from reporter.data.frames import Row
+from reporter.data.frames import Row, is_known
 from reporter.pages.shared import Page
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import MAX_FREEDOM, student_t_quantile
@@ -141,8 +141,9 @@ def _pair(one: str, other: str, found: Mapping[str, Comparable]) -> dict[str, An
 def _setting(best: BestSetting) -> dict[str, Any]:
     score = best.row.scores.score(best.score)
     assert score is not None
+    entry = best.row.entry
     settings = {
-        name: best.row.entry[name]
+        name: entry[name]
         for name in (
             "framework",
             "accelerator",
@@ -153,11 +154,14 @@ def _setting(best: BestSetting) -> dict[str, Any]:
             "ranks",
         )
     }
-    power_mode = best.row.entry["power_mode"]
+    cpu_model, power_mode = (
+        entry[name] if is_known(entry[name]) else None for name in ("cpu_model", "power_mode")
+    )
     return {
-        "device": best.device,
-        "cpu_model": best.cpu_model,
-        "nodes": best.nodes,
+        "system": best.row.system,
+        "device": str(entry["device"]),
+        "cpu_model": cpu_model,
+        "nodes": int(entry["nodes"]),
         "score": best.score,
         "instrument": best.instrument or None,
         "entries": best.of,
@@ -167,5 +171,5 @@ def _setting(best: BestSetting) -> dict[str, Any]:
         "low": score.interval.low,
         "high": score.interval.high,
         **settings,
-        "power_mode": power_mode if power_mode == power_mode else None,
+        "power_mode": power_mode,
     }

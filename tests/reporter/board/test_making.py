@@ -164,34 +164,32 @@ def test_a_nominated_entry_stands_for_its_submitter_s_others() -> None:
 
 
 def test_the_best_of_a_device_is_among_its_placed_entries_with_that_score() -> None:
-    """A processor more, or a node more, is another device."""
 
-    def row(name: str, time_s: float | None, cpu: str | None, nodes: int, status: Status) -> Any:
+    def row(name: str, time_s: float | None, system: str, status: Status) -> Any:
         score = None if time_s is None else SimpleNamespace(interval=Interval(time_s, None, None))
-        told = {"device": "pc", "cpu_model": cpu, "nodes": nodes}
         scores = SimpleNamespace(status=status, score=lambda _: score)
-        return SimpleNamespace(entry=told, entry_id=name, scores=scores)
+        return SimpleNamespace(system=system, entry_id=name, scores=scores)
 
     rows = (
-        row("d", 3.0, "x", 1, Status.CONFIRMED),
-        row("c", 2.0, "x", 1, Status.PROVISIONAL),
-        row("b", 2.0, "x", 1, Status.SHORT),
-        row("a", 1.0, "x", 1, Status.UNRANKED),
-        row("none", None, "x", 1, Status.CONFIRMED),
-        row("e", 0.5, "x", 2, Status.CONFIRMED),
-        row("f", 4.0, None, 1, Status.CONFIRMED),
+        row("d", 3.0, "x", Status.CONFIRMED),
+        row("c", 2.0, "x", Status.PROVISIONAL),
+        row("b", 2.0, "x", Status.SHORT),
+        row("a", 1.0, "x", Status.UNRANKED),
+        row("none", None, "x", Status.CONFIRMED),
+        row("e", 0.5, "2 × x", Status.CONFIRMED),
+        row("f", 4.0, "y", Status.CONFIRMED),
     )
     table = SimpleNamespace(title="meter", rows=(rows[0], rows[1], rows[3]))
     board: Any = SimpleNamespace(accepted=rows, energies=(table,))
     found = [
-        (best.score, best.instrument, best.cpu_model, best.nodes, best.of, best.row.entry_id)
+        (best.score, best.instrument, best.row.system, best.of, best.row.entry_id)
         for best in best_settings(board)
     ]
     assert found == [
-        ("score_s", "", "x", 2, 1, "e"),
-        ("score_s", "", "x", 1, 3, "b"),
-        ("score_s", "", None, 1, 1, "f"),
-        ("score_energy_j", "meter", "x", 1, 2, "c"),
+        ("score_s", "", "2 × x", 1, "e"),
+        ("score_s", "", "x", 3, "b"),
+        ("score_s", "", "y", 1, "f"),
+        ("score_energy_j", "meter", "x", 2, "c"),
     ]
 
 

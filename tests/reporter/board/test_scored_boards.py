@@ -216,13 +216,29 @@ def test_the_statistics_in_the_file_give_every_pair_of_it(
 
 def test_each_device_has_its_best_setting(runs: Path, reference_runs: Frames) -> None:
     (best,) = best_settings(*make_boards(reference_runs))
-    assert (best.device, best.of, best.row.entry["framework"]) == ("generic", 3, "tensorflow")
+    assert (best.row.system, best.of, best.row.entry["framework"]) == ("AMD EPYC", 3, "tensorflow")
     board = board_of(reporter.load([runs]))
     found = {
         (best.score, best.instrument): best.row.entry["framework"] for best in best_settings(board)
     }
     assert found == {("score_s", ""): "pytorch", ("score_energy_j", "wall meter, wall"): "pytorch"}
     assert [row["score"] for row in files(board)["devices.json"]] == ["score_s", "score_energy_j"]
+
+
+def test_pcs_with_one_processor_and_different_gpus_are_devices_named_as_on_the_board(
+    reference_runs: Frames,
+) -> None:
+    entries = reference_runs.entries
+    gpu = entries["framework"].map({"chainer": "NVIDIA GTX 1650"}).fillna("NVIDIA RTX 4090")
+    (board,) = make_boards(
+        replace(reference_runs, entries=entries.assign(gpu=gpu, accelerator="cuda"))
+    )
+    found = files(board)["devices.json"]
+    assert [(each["system"], each["framework"], each["entries"]) for each in found] == [
+        ("NVIDIA RTX 4090", "tensorflow", 2),
+        ("NVIDIA GTX 1650", "chainer", 1),
+    ]
+    assert [row.name for row in time_chart(board).rows] == [each["system"] for each in found]
 
 
 def test_unranked_entries_come_last_with_their_reason(runs: Path, tmp_path: Path) -> None:
