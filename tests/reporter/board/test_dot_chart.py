@@ -4,6 +4,7 @@ import html
 import re
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from reporter.data.frames import Frames
 from reporter.pages import templates
 from reporter.pages.board_view import board_view
 from reporter.pages.comparison import TIMES, frameworks_page
+from reporter.pages.entry_lines import entry_lines
 from reporter.pages.headlines import device_headline, energy_and_memory_sentences, headline
 from reporter.pages.leaderboard import entry_table
 from reporter.pages.shared import make_contents
@@ -460,6 +462,18 @@ def test_frameworks_are_compared_by_ratios_with_intervals(template: Template) ->
     sure = "<em>PyTorch</em> is the fastest framework for "
     assert sorted(page.count(sure) for page in own) == [0, 1, 1]
     assert sum("No framework is significantly the fastest for " in page for page in own) == 1
+
+
+def test_a_table_of_a_device_s_entries_sorts_ranks_as_numbers(
+    frames: Frames, boards: dict[str, Leaderboard]
+) -> None:
+    """As texts, 10th would stand before 2nd."""
+    macros: Any = templates().get_template("lines.html").module
+    lines = entry_lines((boards["lenet"],), frames)
+    table = str(macros.table(lines, "", "entries"))
+    assert '<th scope="col" class="n">rank</th>' in table
+    found = re.findall(r'<td data-v="(\d*)" data-label="rank">', table)
+    assert found == [line.row.rank.text for line in lines] and {"2", "10", ""} <= {*found}
 
 
 @pytest.mark.parametrize("without", [("tensorflow", "chainer"), ("tensorflow",), ("pytorch",)])
