@@ -25,7 +25,14 @@ from reporter.data.frames import (
 )
 from reporter.data.machine_names import machine_name, short_title
 from reporter.data.missed import TIME_TO_TARGET, missed_runs, times_with_shares, why_unranked
-from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
+from reporter.data.scores import (
+    COST_FIGURES,
+    PARTS,
+    SEVERAL_INSTRUMENTS,
+    UNITS,
+    score_entry,
+    time_interval,
+)
 from reporter.data.shown_replications import AND
 from reporter.data.words import submitter_title
 from suite.bundle.layout import READINGS, STEPS
@@ -187,7 +194,8 @@ def _score_figure(entry: str, name: str, scores: EntryScores) -> Row:
 
 def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]:
     """Every figure of every entry: the mean over its runs. It is unknown unless every run has it,
-    so that failed runs are not left out of a mean.
+    so that failed runs are not left out of a mean, and an energy or a power also where the runs'
+    instruments differ in tier or coverage.
 
     The time to target of an entry that is ranked in spite of a missed target is the expected one
     (reporter.data.missed).
@@ -257,6 +265,8 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
         some = len(missing) < len(members)
         of = f"{len(missing)} of {len(members)} runs: " if some else ""
         return {**row, "reason": f"{of}{missing[0]['reason'] or 'no reason given'}"}
+    if len({(member["tier"], member["covers"]) for member in members}) > 1:
+        return {**row, "reason": SEVERAL_INSTRUMENTS}
     mean = math.fsum(values) / len(values)
     row |= {"value": mean, "low": min(values), "high": max(values)}
     if name == TIME_TO_TARGET and (around := time_interval(values, load_scoring())):

@@ -270,7 +270,10 @@ ENTRIES: Mapping[str, str] = {
 ENTRY_FIGURES: Mapping[str, str] = {
     "entry_id": "the entry",
     "figure": "as in the frame `figures`",
-    "value": "mean over the runs (geometric for a score); None unless every run has a value",
+    "value": (
+        "mean over the runs (geometric for a score); None unless every run has a value, from one"
+        " kind of instrument"
+    ),
     "unit": "unit of value, spread, low, high, interval_low and interval_high",
     "runs": "number of runs with a value",
     "spread": "sample standard deviation over the runs; of a single run, the spread within the run",

@@ -106,17 +106,30 @@ def figures_of(*rows: Row, **of_entry: Any) -> Row:
 
 def test_a_figure_of_an_entry_is_the_mean_of_its_runs_with_its_spread_and_ends() -> None:
     rows = [
-        figure("energy_j", value, str(value), tier="analyser", covers=covers, spread=9.0)
-        for value, covers in ((2.0, "wall"), (6.0, "board"), (1.0, "wall"))
+        figure("energy_j", value, str(value), tier="analyser", covers="wall", spread=9.0)
+        for value in (2.0, 6.0, 1.0)
     ]
     found = figures_of(*rows)
     assert (found["value"], found["low"], found["high"], found["runs"]) == (3, 1, 6, 3)
     assert (found["spread"], found["spread_over"]) == (pytest.approx(math.sqrt(7)), "runs")
-    assert (found["tier"], found["covers"]) == ("analyser", None)
+    assert (found["tier"], found["covers"]) == ("analyser", "wall")
     assert "interval_low" not in found
     alone = figures_of(rows[0])
     assert (alone["spread"], alone["spread_over"]) == (9.0, "the run's values")
     assert figures_of(figure("x_s", 1.0))["spread_over"] is None
+
+
+@pytest.mark.parametrize(
+    "other", [("estimate", "wall"), ("wall meter", "chip"), ("wall meter", None), (None, None)]
+)
+def test_energies_of_different_instruments_have_no_mean(other: tuple[str | None, ...]) -> None:
+    rows = [
+        figure("energy_per_epoch_j", value, str(value), tier=tier, covers=covers)
+        for value, (tier, covers) in ((300.0, ("wall meter", "wall")), (90.0, other))
+    ]
+    found = figures_of(*rows)
+    assert (found["value"], found["low"], found["high"], found["runs"]) == (None, None, None, 2)
+    assert found["reason"] == "the runs' energies come from different instruments"
 
 
 def test_one_run_without_a_value_makes_it_unknown_with_that_run_s_reason() -> None:
