@@ -47,13 +47,16 @@ def ascending(order: Mapping[str, float]) -> list[str]:
 
 
 def choose_rows(
-    order: Mapping[str, float], group_of: Callable[[str], str], capacity: int
+    order: Mapping[str, float],
+    group_of: Callable[[str], str],
+    capacity: int,
+    first: str = "lowest",
 ) -> RowSelection:
     """At most ``capacity`` rows that represent every id: the lowest values of each group in turn,
     and one row for the rest of each group.
 
-    If there are more groups than rows, the last row represents the
-    remaining groups.
+    If there are more groups than rows, the last row represents the remaining groups. ``first`` is
+    what the lowest ones are called: "highest" if ``order`` has the values' negatives.
     """
     every = ascending(order)
     if len(every) <= capacity:
@@ -68,9 +71,9 @@ def choose_rows(
     ]
     groups = _merged([group for group in left if group.ids], capacity - len(own), order)
     note = (
-        f"{len(own)} of {len(every)} entries have their own row: the entry with the lowest value"
-        " of each framework, then the second lowest of each, and so on. The others share a row per"
-        " framework: lowest to highest value, with a mark at the median."
+        f"{len(own)} of {len(every)} entries have their own row: the entry with the {first} value"
+        f" of each framework, then the second {first} of each, and so on. The others share a row"
+        " per framework: lowest to highest value, with a mark at the median."
     )
     return RowSelection(tuple(name for name in every if name in own), groups, note)
 

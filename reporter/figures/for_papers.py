@@ -243,15 +243,17 @@ def lines_of(
     curves: Mapping[str, Curve],
     order: Mapping[str, float],
     together: Callable[[Sequence[Curve]], Points] | None = None,
+    first: str = "lowest",
 ) -> tuple[tuple[Line, ...], Notes]:
     """A line per curve, those of the lowest ``order`` of each framework in turn, and a note where
-    others share one per framework: ``together``, by default their mean.
+    others share one per framework: ``together``, by default their mean. The note calls those chosen
+    ``first``.
 
     A line has the style of its framework, unless two lines share one or there is only one line:
     then each has its own.
     """
     context = context_of(frames)
-    chosen = choose_rows(order, lambda name: curves[name].framework, MAX_LINES)
+    chosen = choose_rows(order, lambda name: curves[name].framework, MAX_LINES, first)
     shown = [curve for name, curve in curves.items() if name in chosen.ids]
     for group in chosen.groups:
         members = [curves[name] for name in group.ids]

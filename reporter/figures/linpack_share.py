@@ -78,8 +78,7 @@ def describe(frames: Frames, context: Context) -> Plot | Missing:
     rows += [shared_row(group, rates, "", context) for group in chosen.groups]
     scale = linear_scale([line.gflops for line in lines])
     panel = Rows("10⁹ floating-point operations per second", scale, tuple(rows))
-    note = chosen.note.replace("lowest values", "highest values")
-    return Plot((panel,), HEADINGS, tuple(line.row for line in lines), note)
+    return Plot((panel,), HEADINGS, tuple(line.row for line in lines), chosen.note)
 
 
 def for_paper(frames: Frames) -> PaperFigure | Missing:
@@ -112,7 +111,7 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
 def _fastest(trained: Mapping[str, Line], capacity: int) -> RowSelection:
     """The entries with a row of their own."""
     rates = {name: -line.gflops for name, line in trained.items()}
-    return choose_rows(rates, lambda name: trained[name].framework, capacity)
+    return choose_rows(rates, lambda name: trained[name].framework, capacity, "highest")
 
 
 def lines_of(frames: Frames, context: Context) -> list[Line]:

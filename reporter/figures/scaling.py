@@ -88,7 +88,7 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
         label = " · ".join(part for part in (names[first["entry_id"]], line.text) if part)
         curves[str(index)] = Curve(label, str(first["framework"]), points)
         order[str(index)] = -points[-1][1].value
-    lines, note = lines_of(frames, curves, order)
+    lines, note = lines_of(frames, curves, order, first="highest")
     panel = lines_panel(("nodes", "speed-up, ×"), lines, position_scale)
     most = float(max(max(line.by_nodes) for line, _ in found))
     panel = replace(panel, lines=(_perfect(most), *lines), y=linear_scale([most, *panel.y.ticks]))

@@ -1,6 +1,7 @@
 """LINPACK records: the share that training reaches, broken records, unknown power."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,16 @@ def test_operations_per_joule_are_shown_or_have_a_reason(
         float(training["10⁹ operations per second"]) / 5.0, rel=0.02
     )  # watts of the run
     assert training["power sensor"] == "meter at the wall"
+
+
+def test_entries_of_the_highest_rates_have_rows_and_the_note_says_so(
+    runs: Path, make_linpack: Make, tmp_path: Path
+) -> None:
+    entries = [runs / f"lenet-{name}-1" for name in ("pytorch", "tensorflow", "chainer")]
+    frames = load(*entries, make_linpack(tmp_path / "linpack"))
+    drawing = CHART.draw(frames, replace(CONTEXT, max_rows=3))
+    assert isinstance(drawing, Drawing)
+    assert "the entry with the highest value of each framework" in drawing.figure.note
 
 
 def test_hpl_is_preferred_to_lu_and_then_the_fastest_record(

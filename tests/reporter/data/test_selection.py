@@ -50,5 +50,15 @@ def test_each_framework_s_lowest_have_rows_in_turn_and_its_others_share_one(
         assert found.note.startswith(f"{len(own)} of 7 entries have their own row")
 
 
+@pytest.mark.parametrize("first", ["lowest", "highest"])
+def test_the_note_says_from_which_end_entries_have_rows_of_their_own(first: str) -> None:
+    sign = 1 if first == "lowest" else -1
+    order = {name: sign * value for name, value in VALUES.items()}
+    found = choose_rows(order, lambda name: name[0], 6, first)
+    assert ("a1" in found.ids, "a9" in found.ids) == (first == "lowest", first == "highest")
+    assert f"the entry with the {first} value of each framework" in found.note
+    assert f"then the second {first} of each" in found.note
+
+
 def test_a_shared_row_says_how_many_and_of_which_framework() -> None:
     assert Group("pytorch", ("x", "y")).label == "2 more · PyTorch"

@@ -30,10 +30,10 @@ from reporter.data.timeline import (
     _watts,
     read_timeline,
 )
-from reporter.figures import adaptation, all_charts, charts_for, over_time
+from reporter.figures import adaptation, all_charts, charts_for, for_papers, over_time, scaling
 from reporter.figures.chart import Chart, Context, Drawing
 from reporter.figures.labels import text_width
-from reporter.figures.model import Missing, Plot, Rows
+from reporter.figures.model import Missing, PaperFigure, Plot, Rows
 from reporter.figures.radar import AXES, MIN_AXES, RadarAxis, share_of_axis
 from suite.bundle.reader import Bundle
 from suite.catalog import extensions
@@ -333,6 +333,15 @@ def test_runs_beyond_the_lines_of_the_accuracy_figure_have_a_dot(frames: Frames)
     assert len(drawing.figure.rows) == 104
     assert "46 of 104 runs are only a faint dot" in drawing.figure.note
     assert [drawing.svg.count(f"({framework}-") for framework in ("a", "z")] == [29, 29]
+
+
+def test_the_lines_of_a_paper_s_scaling_figure_are_those_of_the_highest_speed_ups(
+    frames: Frames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(for_papers, "MAX_LINES", 0)
+    figure = scaling.for_paper(with_nodes(frames))
+    assert isinstance(figure, PaperFigure)
+    assert "the entry with the highest value of each framework" in figure.notes[0]
 
 
 def test_scaling_compares_equal_ranks_threads_collective_and_batch(frames: Frames) -> None:
