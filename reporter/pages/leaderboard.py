@@ -188,14 +188,16 @@ def tabs_of(board: Leaderboard, boards: Sequence[Leaderboard]) -> tuple[tuple[st
 
 
 def why_other_round(board: Leaderboard, boards: Sequence[Leaderboard]) -> str:
-    """Why a result of an earlier round is not that of the newest one: what was set otherwise."""
-    newer = next(
+    """Why a result of an earlier round is not that of the newest one with results: what was set
+    otherwise."""
+    alike = (
         each
         for each in boards
         if (each.workload, each.division, each.data, each.precision)
         == (board.workload, board.division, board.data, board.precision)
     )
-    if newer is board:
+    newer = next((each for each in alike if each.accepted), board)
+    if newer is board or not board.accepted:
         return ""
     changes = [
         f"{property_name(name)} {_values(board, name)} here, {_values(newer, name)} there"

@@ -291,6 +291,10 @@ def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(
         "Not comparable with round v0.2: batch size 128 here, 16 there; learning rate 0.04 here,"
         " 0.005 there."
     )
+    refused = replace(newer, accepted=(), refused=newer.accepted)
+    assert why_other_round(older, (refused, older)) == "", "no setting to compare with"
+    assert why_other_round(refused, (refused, older)) == ""
+    assert why_other_round(replace(older, accepted=()), (newer, older)) == ""
 
 
 def test_recorded_frameworks_stand_side_by_side(newer_runs: Frames) -> None:
