@@ -56,6 +56,11 @@ class DotRow:
     times: str
     verdicts: Mapping[str, Ratio | str]
 
+    @property
+    def is_lowest(self) -> bool:
+        """Whether no entry of the row has a lower value than the one that stands for it."""
+        return _value(self.cell) <= min(_value(cell) for _, cell in self.members)
+
     @cached_property
     def alike(self) -> tuple[str, ...]:
         """The rows that it is not distinguishable from; the relation is not transitive."""

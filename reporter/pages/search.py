@@ -109,7 +109,7 @@ def _index(contents: SiteContents) -> Iterator[Found]:
         facts = ", ".join(value for _, value in study.facts)
         yield "study", study.title, facts, "", f"studies/{study.name}.html"
     first = {
-        row.best.entry_id: f"fastest of {row.name}"
+        row.best.entry_id: f"{'fastest of' if row.is_lowest else 'stands for'} {row.name}"
         for board in contents.boards
         for row in time_chart(board).rows
     }

@@ -4,6 +4,7 @@ import html
 import re
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +18,11 @@ from reporter.data.frames import Frames
 from reporter.pages import templates
 from reporter.pages.board_view import board_view
 from reporter.pages.comparison import TIMES, frameworks_page
+from reporter.pages.devices import device_pages
 from reporter.pages.entry_lines import entry_lines
 from reporter.pages.headlines import device_headline, energy_and_memory_sentences, headline
 from reporter.pages.leaderboard import entry_table
+from reporter.pages.search import _index
 from reporter.pages.shared import make_contents
 from suite.metrics.comparisons import Ratio
 from tests.reporter.gallery import MACHINES, Template, make_template, many_entries
@@ -445,6 +448,22 @@ def test_a_nominated_setting_is_the_row_and_is_compared_at_the_level_of_one(
     frames = board.frames.of_entries(board.frames.entries)
     told = " ".join(headline(replace(board, accepted=two, frames=frames)).lines)
     assert ". Faster, but not nominated before the runs: PyTorch · Jetson AGX Orin" in told
+
+
+def test_a_nominated_setting_is_not_called_the_fastest_one_of_its_device(
+    frames: Frames, boards: dict[str, Leaderboard]
+) -> None:
+    slowest = [row for row in boards["lenet"].in_order if row.system == ORIN][-1].entry_id
+    nominated = frames.entries["entry_id"].eq(slowest).astype(object)
+    changed = replace(frames, entries=frames.entries.assign(is_nominated=nominated))
+    contents = make_contents(changed, tuple(make_boards(changed)))
+    said = {Path(page).stem: text for kind, _, text, _, page in _index(contents) if kind == "entry"}
+    assert f"stands for {ORIN}" in said[slowest]
+    texts = " ".join(said.values())
+    assert "fastest of Jetson AGX Thor" in texts and texts.count(f"fastest of {ORIN} ") == 1
+    devices = str(next(device_pages(contents, templates())).content)
+    assert "Of each device the setting nominated before the runs, else the fastest," in devices
+    assert devices.count(", nominated</small>") == 1
 
 
 def test_frameworks_are_compared_by_ratios_with_intervals(template: Template) -> None:
