@@ -180,7 +180,9 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
     def rows(names: Sequence[str]) -> Drawn:
         of_machine: dict[tuple[str, ...], str] = {}
         for name in sorted(names, key=lambda one: (found[one].value, one)):
-            machine = (str(entries[name][key]) for key in ("device", "cpu_model", "power_mode"))
+            machine = (
+                str(entries[name][key]) for key in ("device", "cpu_model", "gpu", "power_mode")
+            )
             of_machine.setdefault(tuple(machine), name)
         chosen = tuple(of_machine.values())
         labels = {

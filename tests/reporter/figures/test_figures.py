@@ -30,7 +30,15 @@ from reporter.data.timeline import (
     _watts,
     read_timeline,
 )
-from reporter.figures import adaptation, all_charts, charts_for, for_papers, over_time, scaling
+from reporter.figures import (
+    adaptation,
+    all_charts,
+    charts_for,
+    energy,
+    for_papers,
+    over_time,
+    scaling,
+)
 from reporter.figures.chart import Chart, Context, Drawing
 from reporter.figures.labels import text_width
 from reporter.figures.model import Missing, PaperFigure, Plot, Rows
@@ -612,6 +620,21 @@ def test_missing_counters_are_unknown_with_a_reason_not_zero(frames: Frames, run
     assert set(other[1:]) <= {"unknown"}
     nothing = by_name("counters").draw(reporter.load([runs]).accepted(), CONTEXT)
     assert isinstance(nothing, Missing) and nothing.reason == "it was not counted on this machine"
+
+
+def test_machines_with_one_processor_and_different_gpus_idle_in_rows_of_their_own(
+    frames: Frames,
+) -> None:
+    gpus = frames.entries["batch_size"].map({16: "RTX 4090"}).fillna("GTX 1650")
+    figures = frames.entry_figures.copy()
+    told = {"value": 50.0, "reason": None, "tier": "wall meter", "covers": "wall"}
+    figures.loc[figures["figure"] == energy.BASELOAD, list(told)] = list(told.values())
+    found = energy.baseload(
+        replace(frames, entries=frames.entries.assign(gpu=gpus), entry_figures=figures)
+    )
+    assert isinstance(found, PaperFigure)
+    (panel,) = found.panels
+    assert isinstance(panel, Rows) and {row.label for row in panel.rows} == {"RTX 4090", "GTX 1650"}
 
 
 def test_the_share_of_the_baseload_is_in_the_table(frames: Frames) -> None:
