@@ -2,9 +2,9 @@
 
 from tests.faults.edits.fault import Fault, of_submission, sealed
 from tests.faults.edits.nonce_edits import (
-    IMPLEMENTATION,
     NONCE,
-    nonce_of_another_request,
+    ROUND,
+    nonce_of_another,
     nonce_with,
     number_runs,
     seed_after_nonce,
@@ -12,8 +12,15 @@ from tests.faults.edits.nonce_edits import (
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "seed-of-nonce": (
+        sealed("the nonce in a round that was made up", nonce_of_another(round=f"{ROUND} try 1")),
         sealed("another seed than the nonce's", seed_after_nonce(7)),
-        sealed("the nonce of another configuration", nonce_of_another_request()),
+        sealed(
+            "the nonce of another configuration", nonce_of_another(configuration_sha256="2" * 64)
+        ),
+        sealed(
+            "the nonce of another implementation than the one that ran",
+            nonce_of_another(implementation_sha256="4" * 64),
+        ),
         *(
             sealed(f"{name} = {value!r} beside the seed of a nonce", nonce_with(**{name: value}))
             for name, value in (
@@ -41,7 +48,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
         of_submission(
             "a run of another implementation",
-            number_runs((0, 1, 2), implementations=(IMPLEMENTATION, IMPLEMENTATION, "4" * 64)),
+            number_runs((0, 1, 2), implementations=(None, None, "4" * 64)),
         ),
     ),
 }

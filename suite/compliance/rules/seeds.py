@@ -17,7 +17,7 @@ Used = Mapping[str, NonceUse]
 
 
 def _seed(context: BundleContext) -> Violations:
-    """Recompute digests and seed from the request that run.json records."""
+    """Recompute the nonce's record and the seed from the rest of run.json."""
     if context.run.nonce is None:
         return
     used = read_nonce_use(context.run.nonce)
@@ -28,7 +28,7 @@ def _seed(context: BundleContext) -> Violations:
             f"{dict(context.run.nonce)!r}",
         )
         return
-    yield from _digests(context, used)
+    yield from _of_this_run(context, used)
     if used.seed != context.request.seed:
         yield Violation(
             RUN,
@@ -38,16 +38,18 @@ def _seed(context: BundleContext) -> Violations:
         )
 
 
-def _digests(context: BundleContext, used: NonceUse) -> Violations:
+def _of_this_run(context: BundleContext, used: NonceUse) -> Violations:
     request = context.bundle.json(RUN)["request"]
     for name, expected in (
+        ("round", context.run.round),
+        ("implementation_sha256", (context.run.implementation or {}).get("sha256")),
         ("configuration_sha256", configuration_sha256(request)),
         ("entry_sha256", entry_sha256(used.implementation_sha256, used.configuration_sha256)),
     ):
         if getattr(used, name) != expected:
             yield Violation(
                 RUN,
-                f"nonce.{name} = {expected}, as computed from {RUN}",
+                f"nonce.{name} = {expected}, as follows from the rest of {RUN}",
                 getattr(used, name)[:64],
             )
 
@@ -132,8 +134,9 @@ def _numbers(place: str, used: Used) -> Violations:
 RULES = (
     Rule(
         "seed-of-nonce",
-        "A run with a nonce has the seed that follows from nonce, round, implementation,"
-        " configuration and run number. All runs of an entry share nonce, round, implementation"
+        "A run with a nonce has the seed that follows from nonce, run number, and the round,"
+        " implementation and configuration that run.json records. All runs of an entry share"
+        " nonce, round, implementation"
         " and configuration, and are numbered from 0 without gaps. If the round has a nonce, a"
         " closed entry uses this nonce, and its implementation and configuration were locked before"
         " the nonce was given out.",

@@ -11,17 +11,19 @@ from tests.faults.edits.fault import edit
 from tests.faults.edits.submission_edits import run
 from tests.open_round import OPEN
 
-NONCE, ROUND, IMPLEMENTATION = "a public text", OPEN, "1" * 64
+NONCE, ROUND = "a public text", OPEN
 
 
 def set_nonce(
     bundle: EditableBundle,
     nonce: str = NONCE,
     run_number: int = 0,
-    implementation: str = IMPLEMENTATION,
+    implementation: str | None = None,
 ) -> None:
-    """Record a nonce and give the run the seed that follows from it, in every record."""
+    """Record a nonce and give the run the seed that follows from it, in every record; the
+    implementation is the run's own where none is named."""
     configuration = configuration_sha256(bundle.request)
+    implementation = implementation or bundle.run["implementation"]["sha256"]
     used = NonceUse(
         nonce,
         ROUND,
@@ -42,13 +44,12 @@ def nonce_with(bundle: EditableBundle, /, **values: Any) -> None:
 
 
 @edit
-def nonce_of_another_request(bundle: EditableBundle) -> None:
-    """Record the nonce's seed of another configuration, so that every digest fits the others but
-    the request's."""
-    used = NonceUse(**_recorded(bundle))
-    other = replace(
-        used, configuration_sha256="2" * 64, entry_sha256=entry_sha256(IMPLEMENTATION, "2" * 64)
-    )
+def nonce_of_another(bundle: EditableBundle, /, **values: Any) -> None:
+    """Record the nonce's seed of another round, implementation or configuration, so that the record
+    fits the seed, and the rest of run.json does not fit the record."""
+    other = replace(NonceUse(**_recorded(bundle)), **values)
+    entry = entry_sha256(other.implementation_sha256, other.configuration_sha256)
+    other = replace(other, entry_sha256=entry)
     bundle.run["nonce"] = asdict(other)
     bundle.request["seed"] = bundle.event("seed")["value"] = other.seed
 
@@ -70,7 +71,7 @@ def number_runs(
     submission: Path,
     numbers: Sequence[int | None],
     nonces: Sequence[str] = (),
-    implementations: Sequence[str] = (),
+    implementations: Sequence[str | None] = (),
 ) -> None:
     """Give the submission's runs 1, 2, … these run numbers (None: no nonce), nonces and
     implementations, each with the seed that follows."""
@@ -79,7 +80,5 @@ def number_runs(
             continue
         bundle = EditableBundle(run(submission, index + 1))
         nonce = nonces[index] if nonces else NONCE
-        set_nonce(
-            bundle, nonce, number, implementations[index] if implementations else IMPLEMENTATION
-        )
+        set_nonce(bundle, nonce, number, implementations[index] if implementations else None)
         bundle.save()

@@ -13,7 +13,7 @@ from suite.catalog.seeds import entry_sha256
 from suite.compliance import submissions
 from suite.compliance.submissions import check_submission
 from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.nonce_edits import IMPLEMENTATION, NONCE, number_runs
+from tests.faults.edits.nonce_edits import NONCE, number_runs
 from tests.faults.edits.submission_edits import run
 from tests.good_submissions import good_submission
 
@@ -51,11 +51,11 @@ def test_before_the_nonce_is_drawn_nothing_is_asked(judge: Judge) -> None:
 def test_a_locked_entry_with_the_rounds_nonce_complies_and_can_be_nominated(
     judge: Judge, _submission: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorded = EditableBundle(run(_submission, 1)).run["nonce"]
-    assert recorded["entry_sha256"] == entry_sha256(
-        IMPLEMENTATION, recorded["configuration_sha256"]
+    bundle = EditableBundle(run(_submission, 1))
+    entry = bundle.run["nonce"]["entry_sha256"]
+    assert entry == entry_sha256(
+        bundle.run["implementation"]["sha256"], bundle.run["nonce"]["configuration_sha256"]
     )
-    entry = recorded["entry_sha256"]
     assert judge(nonce=NONCE, locked=(entry,)) == []
     drawn = replace(current_round(), nonce=NONCE, locked=(entry,), nominated=(entry,))
     for of_round, is_nominated in ((drawn, True), (replace(drawn, locked=("0" * 64,)), False)):
