@@ -15,7 +15,7 @@ from tests.faults.edits.file_edits import edit_json, set_run
 from tests.faults.edits.log_edits import request_also, set_everywhere
 from tests.faults.edits.reading_edits import drop_power
 from tests.faults.edits.step_edits import without_split
-from tests.faults.edits.submission_edits import delete_run, forget_run, set_value
+from tests.faults.edits.submission_edits import declare_apart, delete_run, forget_run, set_value
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "submission-runs": (
@@ -76,6 +76,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             set_value(NAME, "entries.0.launches.0.status", "failed"),
         ),
         of_submission("five runs planned", set_value(NAME, "entries.0.planned_runs", 5)),
+        of_submission("an entry declared as two, one with nine failures", declare_apart()),
     ),
     "submission-numbers": (of_submission("run 2 taken out", delete_run(2)),),
     "submission-power-meters": (

@@ -93,8 +93,25 @@ def _launches(context: SubmissionContext) -> Violations:
                 f"{run.run_id} exactly once among the declared launches",
                 f"{run.run_id} {counted(declared[run.run_id], 'time')}",
             )
+    yield from _declared_apart(context)
     for entry in context.declaration.entries:
         yield from _launches_of(entry, submitted)
+
+
+def _declared_apart(context: SubmissionContext) -> Violations:
+    """Entries whose runs are declared as several: each has its own planned runs and launches."""
+    for (workload, framework, _), runs in context.entries(with_withdrawn=True).items():
+        ids = {run.run_id for run in runs}
+        parts = sum(
+            not ids.isdisjoint(launch.run_id for launch in entry.launches)
+            for entry in context.declaration.entries
+        )
+        if parts > 1:
+            yield Violation(
+                f"{workload}/{framework}",
+                "one declared entry for all runs that differ in their seeds only",
+                f"{parts} declared entries",
+            )
 
 
 def _launches_of(entry: DeclaredEntry, submitted: Mapping[str, SubmittedRun]) -> Violations:
@@ -299,7 +316,8 @@ RULES = (
     ),
     Rule(
         "submission-launches",
-        "An entry declares all of its launches, and no launch of another workload or framework."
+        "An entry is declared once, with all of its launches, and no launch of another workload or"
+        " framework."
         " The submitted runs are those of the launches that finished. As many launches finished as"
         " runs were planned. The run folders of a workload and framework are numbered from 1"
         " without a gap. Launches"

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from suite.bundle.data_record import DATA
 from suite.bundle.layout import BASELOAD, MANIFEST, RUN, SYSTEM
@@ -242,6 +243,22 @@ def repeat_seed_in_own_entry(submission: Path) -> None:
     ]
     first.save(recomputed=True)
     _declare(submission)
+
+
+@edit
+def declare_apart(submission: Path) -> None:
+    """Declare the first run with nine launches that failed, and the others as a second entry."""
+
+    def apart(entries: list[Any]) -> list[Any]:
+        (entry,) = entries
+        first, *others = entry["launches"]
+        failed = [{"run_id": f"{first['run_id']}{n}", "status": "failed"} for n in range(9)]
+        return [
+            {**entry, "planned_runs": 1, "launches": [first, *failed]},
+            {**entry, "planned_runs": len(others), "launches": others},
+        ]
+
+    edit_json(submission / NAME, "entries", apart)
 
 
 def _declare(submission: Path) -> None:
