@@ -2,7 +2,7 @@
 
 from suite.compliance.rules.exchanges import EVENT
 from tests.faults.edits.fault import Fault, both, in_turn, recomputed
-from tests.faults.edits.log_edits import request_also
+from tests.faults.edits.log_edits import request_also, set_everywhere
 from tests.faults.edits.rank_log_edits import add_after_epochs, add_to_all_logs
 from tests.faults.edits.table_edits import scale_column_of_rank, set_column_of_rank
 
@@ -17,6 +17,18 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         recomputed(
             "rank 1's steps twice as far apart",
             scale_column_of_rank(1, "start_ns", 2.0),
+            ranks=2,
+        ),
+        recomputed(
+            "half of rank 1's compute time, in a run with a limit of three whole epochs",
+            in_turn(set_everywhere("steps", 3 * 1875), scale_column_of_rank(1, "compute_s", 0.5)),
+            ranks=2,
+        ),
+        recomputed(
+            "the same, with a limit within the fourth epoch",
+            in_turn(
+                set_everywhere("steps", 3 * 1875 + 1), scale_column_of_rank(1, "compute_s", 0.5)
+            ),
             ranks=2,
         ),
     ),

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
-from reference_impls.updates import updates_of
+from reference_impls.updates import steps_per_epoch, updates_of
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log
 from suite.bundle.steps import StepRecords
@@ -28,14 +28,17 @@ EVENT = "gradient_accumulation_steps"
 
 def _in_step(context: BundleContext) -> Violations:
     """Check that all ranks, which exchange gradients in every step, take equally long for their
-    steps, with no more time unexplained than rank 0."""
-    if context.request.parallel.ranks == 1 or context.request.steps is not None:
+    steps, with no more time unexplained than rank 0; not in an epoch that a step limit cut
+    short."""
+    request = context.request
+    if request.parallel.ranks == 1:
         return
+    fewest = 0 if request.steps is None else steps_per_epoch(request)
     ranks = dict(context.steps.by_rank())
     first = {epoch: steps for epoch, steps in ranks.get(0, context.steps).by_epoch()}
     for rank, steps in ((rank, steps) for rank, steps in ranks.items() if rank):
         for epoch, of_epoch in steps.by_epoch():
-            if epoch in first and len(of_epoch) == len(first[epoch]):
+            if epoch in first and len(of_epoch) == len(first[epoch]) >= fewest:
                 yield from _epoch_in_step(rank, epoch, of_epoch, first[epoch])
 
 
@@ -168,11 +171,11 @@ def _count(bucket: Any) -> int | None:
 RULES = (
     Rule(
         "ranks-in-step",
-        "In each epoch, every rank is compared with rank 0. Counted from each rank's first step of"
-        " the epoch, every step starts on both ranks at the same time; the tolerance is twice the"
-        " epoch's longest step plus 1 ms. The timed parts of the steps (fetch, copy, compute and"
-        " communication) together take the same share of the epoch on both ranks, within 10"
-        " percentage points.",
+        "In each whole epoch, every rank is compared with rank 0. Counted from each rank's first"
+        " step of the epoch, every step starts on both ranks at the same time; the tolerance is"
+        " twice the epoch's longest step plus 1 ms. The timed parts of the steps (fetch, copy,"
+        " compute and communication) together take the same share of the epoch on both ranks,"
+        " within 10 percentage points.",
         "Ranks sum their gradients, so they wait for one another, and none can run ahead. If"
         " somebody made up, copied or scaled a rank's step times, its steps start too early or too"
         " late, or fill another share of the epoch.",
