@@ -223,8 +223,11 @@ def _evidence(
         for run in runs
         if run.is_closed and not probe_path(verdict.path, *run.folder.trained).is_file()
     )
-    nobody_else = {None, verdict.path.name, verdict.signed_by}
-    witnessed = {each.path for each in verdict.bundles if each.witnessed_by not in nobody_else}
+    witnessed = {
+        each.path
+        for each in verdict.bundles
+        if each.witnessed_by is not None and each.witnessed_by not in verdict.submitters
+    }
     reviews = [
         each.record
         for each in verdict.reviews

@@ -53,7 +53,7 @@ class SubmissionVerdict:
     ``signed_by`` is whose key signed it, by submissions/ALLOWED_SIGNERS; None if nobody's that is
     known there. ``audits`` are unsigned audits that agree, by the runs' folders; ``audited_by`` is
     who else replayed the runs from a state that they drew, ``reviews`` every review, with its
-    maker.
+    maker. ``submitters`` are those who cannot vouch for it.
     """
 
     path: Path
@@ -64,6 +64,7 @@ class SubmissionVerdict:
     audits: Mapping[Path, AuditBadge] = field(default_factory=dict)
     audited_by: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
     reviews: tuple[SignedReview, ...] = ()
+    submitters: frozenset[str | None] = frozenset()
 
     @property
     def complies(self) -> bool:
@@ -126,6 +127,7 @@ def _judge(read: _Submission, context: SubmissionContext) -> SubmissionVerdict:
         audit_badges(context),
         audited_by(context),
         context.reviews,
+        context.submitters,
     )
 
 

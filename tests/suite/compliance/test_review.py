@@ -24,6 +24,7 @@ from suite.compliance.review import (
     Withdrawal,
     review_states,
 )
+from suite.compliance.submissions import check_submission
 from suite.files.paths import repository_root
 from suite.files.signature import SignatureState
 from suite.submission.declaration import Code, SystemAvailability
@@ -209,9 +210,9 @@ def test_evidence_is_missed_of_each_run_that_has_none(
     )
     verdict: Any = SimpleNamespace(
         path=tmp_path,
-        signed_by="signer",
+        submitters=frozenset({"lab", "signer"}),
         bundles=[  # the submitter's own witness, and the signer's, are not somebody else's
-            SimpleNamespace(path=first, witnessed_by=tmp_path.name),
+            SimpleNamespace(path=first, witnessed_by="lab"),
             SimpleNamespace(path=second, witnessed_by="w"),
             SimpleNamespace(path=third, witnessed_by="signer"),
         ],
@@ -230,6 +231,18 @@ def test_evidence_is_missed_of_each_run_that_has_none(
         ReviewKind.UNSIGNED: (".",),
         **(of_review if state is SignatureState.UNKNOWN else {}),
     }
+
+
+@pytest.mark.parametrize("folder", ["acme", "acme.orin"])
+def test_a_submitters_own_witness_is_nobody_elses_whatever_the_folders_name(
+    folder: str,
+    submission: Path,  # noqa: F811 - the fixture
+) -> None:
+    verdict = check_submission(submission.rename(submission.with_name(folder)))
+    bundles = tuple(replace(each, witnessed_by="acme") for each in verdict.bundles)
+    status = review_module._status(replace(verdict, bundles=bundles))
+    (unwitnessed,) = (each for each in status.points if each.kind is ReviewKind.NO_WITNESS)
+    assert unwitnessed.where == RUNS
 
 
 def test_what_only_the_submitter_says_is_a_claim_and_unfinished_launches_are_counted() -> None:
