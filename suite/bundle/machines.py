@@ -4,6 +4,7 @@ machines differ."""
 from collections.abc import Collection, Mapping
 from typing import Any
 
+BOARD_DIGEST = "board_digest"
 MACHINE = (
     "device",
     "board",
@@ -17,11 +18,11 @@ MACHINE = (
     "storage_medium",
     "kernel",
     "operating_system",
-    "board_digest",
+    BOARD_DIGEST,
 )
 """Fields of system.json that describe the machine; the others describe the framework."""
 OF_KIND = tuple(
-    name for name in MACHINE if name not in ("kernel", "operating_system", "board_digest")
+    name for name in MACHINE if name not in ("kernel", "operating_system", BOARD_DIGEST)
 )
 """Fields that two machines of one kind, in one power mode, share."""
 MEMORY_TOLERANCE = 0.01
@@ -40,7 +41,7 @@ def different_fields(
 def _is_alike(name: str, value: Any, other: Any) -> bool:
     if name == "gpus":  # bundles of earlier versions lack it
         return (value or []) == (other or [])
-    if name == "board_digest" and None in (value, other):
+    if name == BOARD_DIGEST and None in (value, other):
         return True
     is_size = name == "memory_size_bytes" and all(
         isinstance(each, int) and not isinstance(each, bool) for each in (value, other)

@@ -13,7 +13,7 @@ from suite import __version__
 from suite.bundle import layout
 from suite.bundle.disclosures import describe_disclosure, find_disclosures
 from suite.bundle.layout import MANIFEST, NO_ORGANIZATION, SYSTEM
-from suite.bundle.machines import MACHINE, different_fields
+from suite.bundle.machines import BOARD_DIGEST, MACHINE, different_fields
 from suite.bundle.manifest import refuse_inside_run
 from suite.bundle.reader import FIRST_ROUND, Bundle
 from suite.errors import SuiteError
@@ -260,18 +260,21 @@ def _one_round(bundles: Sequence[Bundle], asked: str | None) -> str:
 
 
 def _one_system(bundles: Sequence[Bundle]) -> Mapping[str, object]:
-    """The machine that all bundles describe; raises SuiteError naming the first field in which two
-    differ."""
-    systems = [bundle.json(SYSTEM) for bundle in bundles]
-    for bundle, system in zip(bundles, systems, strict=True):
-        different = different_fields(system, systems[0])
+    """The machine that all bundles describe, with its board's digest where one has it; raises
+    SuiteError naming the first field in which two differ."""
+    systems = {bundle: bundle.json(SYSTEM) for bundle in bundles}
+    first = next(
+        (each for each in bundles if systems[each].get(BOARD_DIGEST) is not None), bundles[0]
+    )
+    for bundle, system in systems.items():
+        different = different_fields(system, systems[first])
         if different:
             raise SuiteError(
-                f"{bundle.path} was not run on the same system as {bundles[0].path} "
+                f"{bundle.path} was not run on the same system as {first.path} "
                 f"({different[0]}: {system.get(different[0])!r} and "
-                f"{systems[0].get(different[0])!r}); submit each system separately (--system)."
+                f"{systems[first].get(different[0])!r}); submit each system separately (--system)."
             )
-    return {"schema": layout.SCHEMA, **{name: systems[0].get(name) for name in MACHINE}}
+    return {"schema": layout.SCHEMA, **{name: systems[first].get(name) for name in MACHINE}}
 
 
 def _subject(path: Path) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from suite.bundle.layout import SYSTEM
-from suite.bundle.machines import MACHINE
+from suite.bundle.machines import BOARD_DIGEST, MACHINE
 from suite.submission.declaration import NAME
 from tests.faults.edits.fault import Fault, of_first_run, of_submission, sealed
 from tests.faults.edits.file_edits import set_run, set_system
@@ -12,9 +12,9 @@ from tests.faults.edits.submission_edits import (
     add_file,
     add_file_to_first_run,
     add_link,
-    other_board,
     rename_framework,
     rename_workload,
+    set_boards,
     set_value,
 )
 
@@ -34,6 +34,8 @@ def _layout_faults() -> Iterator[Fault]:
     yield of_submission("another organization", set_value(NAME, "organization", "globex"))
     yield of_submission("another round", set_value(NAME, "round", "v9"))
 
+
+FIRST, SECOND = "0123456789abcdef", "fedcba9876543210"
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "submission-round": (
@@ -66,9 +68,13 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         *(
             of_first_run(sealed(f"one run on another {name}", set_system(name, "another")))
             for name in MACHINE
-            if name not in ("device", "board_digest")
+            if name not in ("device", BOARD_DIGEST)
         ),
-        of_submission("one run on another board of this kind", other_board()),
+        of_submission(
+            "one run on another board of this kind",
+            set_boards((FIRST, SECOND, SECOND), of_submission=SECOND),
+        ),
+        of_submission("two boards, and a run that names none", set_boards((None, FIRST, SECOND))),
         *(
             of_submission(
                 f"another {name} in the submission's system.json",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from suite.bundle.layout import NO_ORGANIZATION, SYSTEM
-from suite.bundle.machines import MEMORY_TOLERANCE, different_fields
+from suite.bundle.machines import BOARD_DIGEST, MEMORY_TOLERANCE, different_fields
 from suite.catalog.rounds import load_rounds
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule, Violation, Violations
@@ -122,6 +122,19 @@ def _system(context: SubmissionContext) -> Violations:
                 f"{name} = {value_text(context.system.get(name))}, as in the submission's {SYSTEM}",
                 value_text(run.system.get(name)),
             )
+    yield from _one_board(context)
+
+
+def _one_board(context: SubmissionContext) -> Violations:
+    """Runs on another board than the first known one, where the submission's system names none."""
+    if context.system.get(BOARD_DIGEST) is not None:
+        return
+    known = [run for run in context.runs if run.system.get(BOARD_DIGEST) is not None]
+    for run in known[1:]:
+        own, first = run.system[BOARD_DIGEST], known[0].system[BOARD_DIGEST]
+        if own != first:
+            expected = f"{BOARD_DIGEST} = {value_text(first)}, as in {known[0].name}"
+            yield Violation(f"{run.name}/{SYSTEM}", expected, value_text(own))
 
 
 def _software(context: SubmissionContext) -> Violations:

@@ -2,13 +2,14 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from suite.bundle.data_record import DATA
 from suite.bundle.layout import BASELOAD, MANIFEST, RUN, SYSTEM
+from suite.bundle.machines import BOARD_DIGEST
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
 from suite.catalog.reference_points import newest_points
@@ -314,13 +315,15 @@ def add_link(submission: Path, name: str, target: str) -> None:
 
 
 @edit
-def other_board(submission: Path) -> None:
-    """Let the first run's board have another digest than the submission's and its other runs'."""
-    for number, path in enumerate(sorted(submission.glob("*/*/run_*"))):
-        bundle = EditableBundle(path)
-        bundle.system["board_digest"] = "0123456789abcdef" if number else "fedcba9876543210"
+def set_boards(
+    submission: Path, digests: Sequence[str | None], of_submission: str | None = None
+) -> None:
+    """Set the digests of the boards in the records of the runs and of the submission."""
+    for number, digest in enumerate(digests, start=1):
+        bundle = EditableBundle(run(submission, number))
+        bundle.system[BOARD_DIGEST] = digest
         bundle.save()
-    edit_json(submission / SYSTEM, "board_digest", lambda _: "0123456789abcdef")
+    edit_json(submission / SYSTEM, BOARD_DIGEST, lambda _: of_submission)
 
 
 @edit

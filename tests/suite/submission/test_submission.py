@@ -16,6 +16,7 @@ from suite.compliance.submissions import check_submission, check_submissions
 from suite.errors import SuiteError
 from suite.files.archive import pack_archive, unpack_archive
 from suite.submission.package import PackageRequest, package_runs
+from tests.faults.edits.editable_bundle import EditableBundle
 from tests.open_round import OPEN
 from tests.suite.submission.conftest import make_runs
 
@@ -82,6 +83,26 @@ def test_runs_of_different_machines_are_refused(offer: PackageRequest, tmp_path:
     with pytest.raises(SuiteError, match=r"not run on the same system .* \(kernel: 'another'"):
         package_runs(runs, offer, tmp_path / "submissions2")
     assert not (tmp_path / "submissions2").exists()
+
+
+def test_a_board_that_is_known_is_the_submissions_and_a_second_one_is_refused(
+    offer: PackageRequest, tmp_path: Path
+) -> None:
+    runs = make_runs(tmp_path / "more")
+
+    def name_boards(*digests: str | None) -> None:
+        for run, digest in zip(runs, digests, strict=True):
+            bundle = EditableBundle(run)
+            bundle.system["board_digest"] = digest
+            bundle.save()
+
+    name_boards(None, "a" * 16, "a" * 16)
+    packaged = package_runs(runs, offer, tmp_path / "one")
+    assert json.loads((packaged / "system.json").read_text())["board_digest"] == "a" * 16
+    assert check_submission(packaged).complies
+    name_boards(None, "a" * 16, "b" * 16)
+    with pytest.raises(SuiteError, match=r"not run on the same system .* \(board_digest: 'b+'"):
+        package_runs(runs, offer, tmp_path / "two")
 
 
 def test_the_same_submission_gives_the_same_bytes(submission: Path, tmp_path: Path) -> None:
