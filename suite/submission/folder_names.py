@@ -50,7 +50,7 @@ def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, .
         parts = path.relative_to(submission).parts
         is_file = path.is_symlink() or not path.is_dir()
         if path.is_symlink() or (
-            not _is_expected(path, parts)
+            not _is_expected(path, submission)
             if is_file
             else path not in filled and _is_misplaced(parts)
         ):
@@ -66,11 +66,10 @@ def _is_misplaced(parts: tuple[str, ...]) -> bool:
     return len(parts) <= RUN_DEPTH and parts not in ((PROBES,), (AUDITS,), (REVIEWS,))
 
 
-def _is_expected(path: Path, parts: tuple[str, ...]) -> bool:
-    if len(parts) <= 3 and (
-        parts[-1] == WITHDRAWN or (len(parts) == 3 and _withdrawn_run(path) is not None)
-    ):
-        return is_withdrawal(path)
+def _is_expected(path: Path, submission: Path) -> bool:
+    if withdraws(path, submission):
+        return True
+    parts = path.relative_to(submission).parts
     if len(parts) == 1:
         return parts[0] in (NAME, SYSTEM, LISTING, SIGNATURE)
     if len(parts) == 2 and parts[0] in (PROBES, AUDITS, REVIEWS):
@@ -79,12 +78,24 @@ def _is_expected(path: Path, parts: tuple[str, ...]) -> bool:
     return len(parts) == depth and RUN_FOLDER.fullmatch(parts[2]) is not None
 
 
-def _withdrawn_run(path: Path) -> Path | None:
-    """The folder of the run that ``run_<n>.WITHDRAWN`` withdraws; None for other files, and where
-    that folder does not exist."""
+def withdraws(path: Path, submission: Path) -> bool:
+    """Whether a file withdraws runs of the submission with a reason: ``WITHDRAWN`` in a run's
+    folder or in a folder above it, ``run_<n>.WITHDRAWN`` beside the run's folder."""
+    *above, name = path.relative_to(submission).parts
+    if name == WITHDRAWN:
+        is_placed = len(above) < RUN_DEPTH or (
+            len(above) == RUN_DEPTH and RUN_FOLDER.fullmatch(above[-1]) is not None
+        )
+    else:
+        is_placed = len(above) == RUN_DEPTH - 1 and _is_beside_run(path)
+    return is_placed and is_withdrawal(path)
+
+
+def _is_beside_run(path: Path) -> bool:
+    """Whether a file has the name ``run_<n>.WITHDRAWN``, and the folder ``run_<n>`` exists."""
     run = path.with_suffix("")
-    is_beside_run = path.suffix == f".{WITHDRAWN}" and RUN_FOLDER.fullmatch(run.name) is not None
-    return run if is_beside_run and not run.is_symlink() and run.is_dir() else None
+    is_named = path.suffix == f".{WITHDRAWN}" and RUN_FOLDER.fullmatch(run.name) is not None
+    return is_named and not run.is_symlink() and run.is_dir()
 
 
 def withdrawal_beside(run: Path) -> Path:

@@ -5,11 +5,9 @@ sha256sum -c FILES.sha256 ssh-keygen -Y verify -n edge-training-submission -f ..
 -I NAME -s SIGNATURE < FILES.sha256
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.bundle.layout import WITHDRAWN
 from suite.files.digest import sha256
 from suite.files.paths import repository_root
 from suite.files.signature import (
@@ -21,14 +19,13 @@ from suite.files.signature import (
     verify_signature,
 )
 from suite.files.tree import paths_below
-from suite.submission.folder_names import AUDITS, LISTING, REVIEWS, SIGNATURE
+from suite.submission.folder_names import AUDITS, LISTING, REVIEWS, SIGNATURE, withdraws
 
 NAMESPACE = "edge-training-submission"
 """Namespace of the signatures (PROTOCOL.sshsig): a signature made for something else is none of a
 submission."""
-UNLISTED = (LISTING, SIGNATURE, WITHDRAWN, AUDITS, REVIEWS)
-"""Files and folders that may be added after signing: the signature itself, and what reviewers
-add."""
+UNLISTED = (LISTING, SIGNATURE, AUDITS, REVIEWS)
+"""Files and folders that no listing names: the signature itself, and what reviewers add."""
 MAX_DIFFERENCES = 100
 
 
@@ -88,7 +85,7 @@ def read_signature(directory: Path, allowed: Path) -> SubmissionSignature | None
         content, signature.read_text(encoding="ascii", errors="replace"), NAMESPACE, allowed
     )
     return SubmissionSignature(
-        verdict, _differences(content.decode("utf-8", errors="replace"), _digests(directory))
+        verdict, _differences(content.decode("utf-8", errors="replace"), directory)
     )
 
 
@@ -111,7 +108,9 @@ def _digests(directory: Path) -> dict[str, str]:
     }
 
 
-def _differences(text: str, present: Mapping[str, str]) -> tuple[FileDifference, ...]:
+def _differences(text: str, directory: Path) -> tuple[FileDifference, ...]:
+    """How the files differ from the listing; withdrawals may be added after signing."""
+    present = _digests(directory)
     listed = {
         name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())
     }
@@ -127,6 +126,6 @@ def _differences(text: str, present: Mapping[str, str]) -> tuple[FileDifference,
             name, f"only files that {LISTING} lists", f"a file that {LISTING} does not list"
         )
         for name in present
-        if name not in listed
+        if name not in listed and not withdraws(directory / name, directory)
     ]
     return tuple(found[:MAX_DIFFERENCES])

@@ -13,9 +13,9 @@ from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
 from suite.files.signature import make_key, public_key
 from suite.submission import signature
-from suite.submission.folder_names import LISTING, SIGNATURE, WITHDRAWN
+from suite.submission.folder_names import LISTING, SIGNATURE
 from suite.submission.package import PackageRequest, package_runs
-from suite.submission.signature import NAMESPACE
+from suite.submission.signature import NAMESPACE, sign_submission
 from tests.open_round import OPEN
 from tests.suite.submission.conftest import make_runs
 
@@ -73,10 +73,33 @@ def test_an_edited_file_is_named_and_nobody_signed_it(
     assert [finding.file for finding in verdict.findings] == ["lenet/pytorch/run_2/output.txt"]
 
 
-def test_a_withdrawal_leaves_the_signature_valid(signed: Path, key: Path, allowed: Path) -> None:
+PLACES = ("run_2.WITHDRAWN", "run_2/WITHDRAWN", "WITHDRAWN", "../../WITHDRAWN")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_withdrawal_leaves_the_signature_valid(
+    place: str, signed: Path, key: Path, allowed: Path
+) -> None:
     allowed.write_text(f"acme {public_key(key)}\n")
-    (signed / WITHDRAWN).write_text("a fan had stopped\n")
+    withdrawal = signed / "lenet/pytorch" / place
+    withdrawal.write_text("a fan had stopped\n")
+    verdict = check_submission(signed)
+    assert (verdict.complies, verdict.signed_by) == (True, "acme")
+    withdrawal.write_text("\n")
+    assert check_submission(signed).signed_by is None
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_signed_withdrawal_is_not_taken_back(
+    place: str, signed: Path, key: Path, allowed: Path
+) -> None:
+    allowed.write_text(f"acme {public_key(key)}\n")
+    withdrawal = signed / "lenet/pytorch" / place
+    withdrawal.write_text("a fan had stopped\n")
+    sign_submission(signed, key)
     assert check_submission(signed).signed_by == "acme"
+    withdrawal.unlink()
+    assert not check_submission(signed).complies
 
 
 def test_a_submission_cannot_bring_its_own_list(signed: Path, key: Path, allowed: Path) -> None:
