@@ -35,14 +35,13 @@ from reporter.data.submissions import SubmissionVerdicts, judge_submissions
 from reporter.data.text import one_line, plain_or_none
 from reporter.data.workers import Workers
 from suite.bundle import replication_folder, stall_folder
-from suite.bundle.layout import LINPACK_RECORD, LINPACK_STUDY_RECORD, is_withdrawal
-from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
+from suite.bundle.layout import LINPACK_RECORD, LINPACK_STUDY_RECORD
 from suite.bundle.reader import CachedBundle
 from suite.catalog.extensions import extensions
 from suite.compliance.checker import BundleVerdict, find_bundles
 from suite.errors import SuiteError
 from suite.submission.declaration import NAME, Declaration, read_declaration
-from suite.submission.folder_names import undeclared_submission, withdrawal_beside
+from suite.submission.folder_names import find_withdrawal, undeclared_submission
 from suite.submission.launches import UNFINISHED
 from suite.submission.objections import ObjectionState, read_objections
 
@@ -287,21 +286,10 @@ def _is_part_of_analysis(found: Found) -> bool:
 
 
 def _withdrawal(found: Found) -> str | None:
-    """The reason in the file beside or in the bundle that withdraws it, or in the nearest folder
-    above; None without one."""
-    own = [
-        file
-        for file in (found.path / WITHDRAWAL, withdrawal_beside(found.path))
-        if is_withdrawal(file)
-    ]
-    for file in (*own, *(folder / WITHDRAWAL for folder in found.folders())):
-        if not file.is_symlink() and file.is_file():
-            with file.open("rb") as stream:
-                return (
-                    one_line(stream.read(4096).decode("utf-8", errors="replace").strip())
-                    or "no reason given"
-                )
-    return None
+    """The reason in the file that withdraws the bundle, beside, in or above it; None without
+    one."""
+    file = find_withdrawal(found.path, found.given)
+    return None if file is None else one_line(file.read_text(encoding="utf-8").strip())
 
 
 def _declared(declaration: Declaration) -> Row:

@@ -5,7 +5,7 @@ import enum
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from suite.bundle.layout import NO_ORGANIZATION, WITHDRAWN, is_withdrawal
 from suite.bundle.reader import Bundle, RunRecord
@@ -170,8 +170,7 @@ def _declaration(path: Path) -> Declaration | None:
 
 def _runs(path: Path, folders: Iterable[RunFolder]) -> Iterator[_Run]:
     for folder in folders:
-        above = (each for each in folder.path.parents if each.is_relative_to(path))
-        if is_withdrawn(folder.path) or any(is_withdrawal(each / WITHDRAWN) for each in above):
+        if is_withdrawn(folder.path, path):
             continue
         try:
             record = Bundle(folder.path).run()
@@ -357,13 +356,14 @@ def _objections(
     objections: Mapping[str, Objection], withdrawals: Iterable[Withdrawal]
 ) -> Iterator[ReviewPoint]:
     """Open objections, and upheld ones whose result is not withdrawn."""
-    withdrawn = {withdrawal.where for withdrawal in withdrawals}
+    withdrawn = [withdrawal.where for withdrawal in withdrawals]
     for name, objection in objections.items():
         where = objection.run or "."
         state = {
             ObjectionState.OPEN: f"is open: against {objection.against}",
             ObjectionState.UPHELD: "was upheld, but the result is not withdrawn",
         }.get(objection.state)
-        if objection.state is ObjectionState.OPEN or (state and where not in withdrawn):
+        stands = not any(PurePosixPath(where).is_relative_to(each) for each in withdrawn)
+        if objection.state is ObjectionState.OPEN or (state and stands):
             sentence = f"{FOLDER}/…/{printable(name)} {state}"
             yield ReviewPoint(ReviewKind.OBJECTION, (where,), sentence)

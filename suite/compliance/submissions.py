@@ -212,7 +212,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         started_time_ms=float(run.started_time_ms),
         boot=boot if isinstance(boot, str) else None,
         span_ns=(min(moments_ns), max(moments_ns)) if moments_ns else None,
-        is_withdrawn=is_withdrawn(folder.path),
+        is_withdrawn=is_withdrawn(folder.path, path),
         idle_ns=bundle.baseload().span_ns,
         booted_ms=_booted_ms(log),
         power_meters=frozenset(channel.source for channel in channels if channel.unit == "W"),

@@ -103,9 +103,18 @@ def withdrawal_beside(run: Path) -> Path:
     return run.with_name(f"{run.name}.{WITHDRAWN}")
 
 
-def is_withdrawn(run: Path) -> bool:
-    """Whether a file in the run's folder, or beside it, withdraws the run with a reason."""
-    return is_withdrawal(run / WITHDRAWN) or is_withdrawal(withdrawal_beside(run))
+def find_withdrawal(run: Path, top: Path) -> Path | None:
+    """The file that withdraws the run with a reason: in or beside its folder, or in a folder above
+    it up to ``top``; None if it is not withdrawn."""
+    run, top = run.absolute(), top.absolute()
+    above = (folder / WITHDRAWN for folder in run.parents if folder.is_relative_to(top))
+    files = (run / WITHDRAWN, withdrawal_beside(run), *above)
+    return next(filter(is_withdrawal, files), None)
+
+
+def is_withdrawn(run: Path, submission: Path) -> bool:
+    """Whether a file in the submission withdraws the run."""
+    return find_withdrawal(run, submission) is not None
 
 
 def submission_folder(organization: str, system: str | None) -> str:

@@ -149,7 +149,7 @@ def _complying(submission: Path) -> dict[str, RunFolder]:
     runs = {
         folder.path.relative_to(submission).as_posix(): folder
         for folder in read_folders(submission)[0]
-        if not is_withdrawn(folder.path)
+        if not is_withdrawn(folder.path, submission)
     }
     if not runs:
         raise SuiteError(f"Every run of {submission} is withdrawn; there is nothing to review.")

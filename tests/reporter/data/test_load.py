@@ -239,6 +239,14 @@ def test_a_withdrawn_run_is_kept_with_its_reason(runs: Path, tmp_path: Path) -> 
     (tmp_path / "vendor" / WITHDRAWAL).write_text("The board was cooled with ice.\n")
     run = reporter.load([tmp_path]).runs.iloc[0]
     assert (run["state"], run["withdrawn"]) == ("withdrawn", "The board was cooled with ice.")
+    (tmp_path / "vendor" / WITHDRAWAL).write_text("\n")
+    run = reporter.load([tmp_path]).runs.iloc[0]
+    assert (run["state"], run["withdrawn"]) == ("accepted", None)
+
+
+def test_a_run_is_loaded_from_its_own_folder(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(runs / "lenet-pytorch-1")
+    assert list(reporter.load([Path()]).runs["state"]) == ["accepted"]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
 from suite.files.tree import SITE_MARK
 from tests.every_case import some
+from tests.faults.edits.audit_edits import add_audit
 from tests.good_submissions import good_submission
 
 
@@ -57,6 +58,18 @@ def test_a_withdrawn_run_stays_in_the_tree_with_its_reason(
     assert check_paths([submission]).complies is complies
     (submission / "lenet" / "pytorch" / place).write_text(" \n")
     assert not check_paths([submission]).complies
+
+
+@pytest.mark.parametrize(
+    "place",
+    some([WITHDRAWN, f"../../{WITHDRAWN}", "run_1.WITHDRAWN", "run_1/WITHDRAWN"], 2),
+)
+def test_an_audit_no_longer_contradicts_what_is_withdrawn(place: str, tmp_path: Path) -> None:
+    submission = good_submission(tmp_path / "made")
+    add_audit({"losses.plain.3": 9.0, "losses.float64": "plain"}, judged=True)(submission)
+    assert not check_paths([submission]).complies
+    (submission / "lenet" / "pytorch" / place).write_text("The replay is right.\n")
+    assert check_paths([submission]).complies
 
 
 def test_what_can_be_checked_is_checked_beside_what_cannot(

@@ -296,3 +296,13 @@ def test_an_objection_asks_while_it_is_open_or_its_result_still_stands() -> None
         objection: Any = SimpleNamespace(state=state, run=run, against="seed")
         points = review_module._objections({"x": objection}, [Withdrawal(first, "too hot")])
         assert [each.where for each in points] == ([(where,)] if where else [])
+
+
+@pytest.mark.parametrize("withdrawn", ["a/b/run_1", "a/b", "a", "."])
+def test_an_upheld_objection_is_settled_by_a_withdrawal_above_its_run(withdrawn: str) -> None:
+    objections: dict[str, Any] = {
+        run: SimpleNamespace(state=ObjectionState.UPHELD, run=run, against="seed")
+        for run in ("a/b/run_1", "another/b/run_1")
+    }
+    points = list(review_module._objections(objections, [Withdrawal(withdrawn, "too hot")]))
+    assert [each.where for each in points] == ([] if withdrawn == "." else [("another/b/run_1",)])

@@ -15,6 +15,7 @@ from suite.errors import SuiteError
 from suite.submission.declaration import NAME, read_declaration
 from suite.submission.launches import declare_entries
 from suite.submission.package import PackageRequest, package_runs
+from tests.faults.edits.submission_edits import forget_run
 from tests.suite.submission.conftest import make_runs
 
 
@@ -144,6 +145,14 @@ def test_a_withdrawn_run_is_no_part_of_its_entry(submission: Path) -> None:
         for bundle in check_submission(submission).bundles
         for finding in bundle.findings
     }
+
+
+@pytest.mark.parametrize("place", ["lenet/pytorch/WITHDRAWN", "lenet/WITHDRAWN", "WITHDRAWN"])
+def test_the_runs_of_a_withdrawn_folder_are_no_entry(place: str, submission: Path) -> None:
+    forget_run(3)(submission)
+    assert findings(submission) == {"submission-runs"}
+    (submission / place).write_text("The fan failed.\n")
+    assert findings(submission) == set()
 
 
 def test_a_submission_without_a_declaration_is_said(submission: Path) -> None:

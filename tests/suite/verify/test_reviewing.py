@@ -250,16 +250,25 @@ def test_a_review_by_the_submitter_is_no_mark(
     assert check_submission(submission).complies and marks(submission) == {()}
 
 
+@pytest.mark.parametrize(
+    "withdrawn", ["lenet/pytorch/run_1.WITHDRAWN", "lenet/pytorch/WITHDRAWN", "WITHDRAWN"]
+)
 def test_a_contradicting_replay_by_a_known_key_refuses_the_submission(
-    submission: Path, options: ReviewOptions
+    withdrawn: str, submission: Path, options: ReviewOptions
 ) -> None:
     add_review({"run.audit.state.replayed_correct": 1})(submission)
     (finding,) = [
         each for each in check_submission(submission).findings if each.rule == "submission-reviews"
     ]
     assert "a replay that contradicts the run" in finding.observed
-    (submission / "lenet/pytorch/run_1.WITHDRAWN").write_text("the replay is right\n")
+    (submission / withdrawn).write_text("the replay is right\n")
     assert check_submission(submission).complies
+
+
+def test_of_a_withdrawn_entry_nothing_is_drawn(submission: Path, options: ReviewOptions) -> None:
+    (submission / "lenet/pytorch/WITHDRAWN").write_text("too hot\n")
+    with pytest.raises(SuiteError, match="there is nothing to review"):
+        review_submission(submission, options, str)
 
 
 def test_a_reviewed_run_without_a_manifest_is_a_finding_and_has_no_mark(
