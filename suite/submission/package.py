@@ -32,7 +32,14 @@ from suite.submission.declaration import (
     DeclaredImplementation,
     SystemAvailability,
 )
-from suite.submission.folder_names import audit_path, probe_path, submission_folder
+from suite.submission.folder_names import (
+    audit_path,
+    find_withdrawal,
+    probe_path,
+    submission_folder,
+    undeclared_submission,
+    withdrawal_beside,
+)
 from suite.submission.launches import declare_entries
 from suite.submission.signature import sign_submission
 
@@ -293,12 +300,17 @@ def _subject(path: Path) -> tuple[str, str]:
 
 
 def _copy(bundle: Bundle, target: Path) -> None:
-    """Copy the files that the manifest lists, and the manifest."""
+    """Copy the files that the manifest lists, the manifest, and the file that withdraws the run."""
     names = [line.split("  ", 1)[1] for line in bundle.manifest()]
     for name in (*names, MANIFEST):
         source, copy = bundle.file(name), target / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, copy)
+    path, of_run = bundle.path.absolute(), bundle.run().request
+    submission = undeclared_submission(path, str(of_run["workload"]), str(of_run["framework"]))
+    withdrawal = find_withdrawal(path, submission or path)
+    if withdrawal is not None:
+        shutil.copyfile(withdrawal, withdrawal_beside(target))
 
 
 def code_of(root: Path | None) -> Code:

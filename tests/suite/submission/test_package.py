@@ -12,7 +12,7 @@ from suite.bundle.manifest import file_digests
 from suite.bundle.study_mark import StudyMark
 from suite.errors import SuiteError
 from suite.submission.declaration import read_declaration
-from suite.submission.folder_names import read_folders
+from suite.submission.folder_names import is_withdrawn, read_folders
 from suite.submission.package import PackagedImplementation, PackageRequest, package_runs
 from tests.faults.edits.attached_edits import attached
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -77,6 +77,27 @@ def test_a_run_that_a_trace_was_attached_to_is_packaged_whole(
     folder = package_runs(paths, offer, tmp_path / "submissions")
     (run,), misplaced = read_folders(folder)
     assert file_digests(run.path) == file_digests(paths[0]) and misplaced == ()
+
+
+@pytest.mark.parametrize("place", ["run2/WITHDRAWN", "run2.WITHDRAWN"])
+def test_a_withdrawn_run_is_packaged_withdrawn(
+    place: str, offer: PackageRequest, tmp_path: Path
+) -> None:
+    paths = make_runs(tmp_path / "runs")
+    (tmp_path / "runs" / place).write_text("The fan failed.\n")
+    folder = package_runs(paths, offer, tmp_path / "submissions")
+    withdrawal = folder / "lenet/pytorch/run_2.WITHDRAWN"
+    assert list(folder.rglob("*WITHDRAWN")) == [withdrawal]
+    assert withdrawal.read_text() == "The fan failed.\n"
+
+
+def test_the_runs_of_a_withdrawn_entry_are_packaged_withdrawn(
+    submission: Path, offer: PackageRequest, tmp_path: Path
+) -> None:
+    (submission / "lenet/WITHDRAWN").write_text("The fan failed.\n")
+    paths = sorted(submission.glob("lenet/pytorch/run_*"))
+    folder = package_runs(paths, offer, tmp_path / "again")
+    assert all(is_withdrawn(each.path, folder) for each in read_folders(folder)[0])
 
 
 @pytest.mark.parametrize("name", ["../name", "/etc/hostname"])
