@@ -55,8 +55,18 @@ def test_a_variant_includes_the_framework_that_it_is_a_variant_of() -> None:
     ] == implementation_sha256(load_framework("pytorch_bf16"))
 
 
-def test_a_stranger_computes_the_same_seed(request_values: dict[str, Any], tmp_path: Path) -> None:
+ADAPTATION = {
+    "start": Start("lenet-mnist", "/data/lenet-mnist.npz", ["fc3.*"])._asdict(),
+    "old_task": {"name": "mnist"},
+}
+
+
+@pytest.mark.parametrize("further", [{}, ADAPTATION], ids=["training", "adaptation"])
+def test_a_stranger_computes_the_same_seed(
+    further: dict[str, Any], request_values: dict[str, Any], tmp_path: Path
+) -> None:
     """The ten lines of RULES.md, run as they stand there."""
+    request_values |= further
     rules = (repository_root() / "rules" / "RULES.md").read_text(encoding="utf-8")
     program = rules.partition("```python\n")[2].partition("```")[0]
     used = use_nonce("2026-12-01 beacon", "v0.2", 2, FAKE, request_values)
