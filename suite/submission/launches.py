@@ -1,17 +1,18 @@
 """Launches: every start of a run of an entry, finished or not, as a declaration lists them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta
 
+from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import SuiteError
 from suite.files.schema import Positive
-from suite.submission.entry_keys import entry_key
+from suite.submission.entry_keys import entry_key, split_key, timing_of
 
 FINISHED = "finished"
 MAX_LAUNCHES = 10_000
@@ -45,32 +46,41 @@ def declare_entries(
     """The entries of these runs, with every further launch of the same entries at or below
     ``scanned``.
 
-    ``planned_runs``: of each entry; None: as many as finished. Launches are sorted by run id.
+    ``planned_runs``: of each entry, except for the one run that shows the split of an entry in
+    asynchronous timing; None: as many as finished. Launches are sorted by run id.
     """
     records = {record.run_id: record for record in (bundle.run() for bundle in runs)}
     entries = {entry_key(record.request): record.request for record in records.values()}
     records.update(
         {record.run_id: record for record in _scan(scanned) if entry_key(record.request) in entries}
     )
+    split = {
+        split_key(request) for request in entries.values() if timing_of(request) == ASYNCHRONOUS
+    }
     return tuple(
         _declare(
             request,
             [record for _, record in sorted(records.items()) if entry_key(record.request) == key],
             planned_runs,
+            split,
         )
         for key, request in sorted(entries.items())
     )
 
 
 def _declare(
-    request: Mapping[str, Any], records: Sequence[RunRecord], planned_runs: int | None
+    request: Mapping[str, Any],
+    records: Sequence[RunRecord],
+    planned_runs: int | None,
+    split: Collection[str],
 ) -> DeclaredEntry:
     launches = tuple(Launch(record.run_id, record.status) for record in records)
     finished = sum(launch.status == FINISHED for launch in launches)
+    shows_split = finished == 1 and timing_of(request) == WAITING and split_key(request) in split
     return DeclaredEntry(
         str(request["workload"]),
         str(request["framework"]),
-        finished if planned_runs is None else planned_runs,
+        finished if planned_runs is None or shows_split else planned_runs,
         launches,
     )
 

@@ -14,7 +14,7 @@ import pytest
 from reference_impls.contract import ASYNCHRONOUS
 from suite.compliance.rules import submission_entries
 from suite.compliance.submissions import check_submission
-from suite.submission.declaration import SystemAvailability
+from suite.submission.declaration import SystemAvailability, read_declaration
 from suite.submission.package import PackageRequest, package_runs
 from tests.builders import Scenario, make_bundle
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -63,12 +63,11 @@ def asynchronously(bundle: EditableBundle) -> None:
 def submitted(tmp_path: Path) -> Callable[..., Path]:
     """A submission of three runs in asynchronous timing, and of others."""
 
-    def submit(*others: Path) -> Path:
+    def submit(*others: Path, planned_runs: int | None = None) -> Path:
         runs = [fake_run(tmp_path / "scored", seed, asynchronously) for seed in SCORED]
+        offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", ())
         return package_runs(
-            [*runs, *others],
-            PackageRequest("acme", None, SystemAvailability.RESEARCH, "", ()),
-            tmp_path / "tree",
+            [*runs, *others], replace(offer, planned_runs=planned_runs), tmp_path / "tree"
         )
 
     return submit
@@ -92,11 +91,25 @@ def ended_after(steps: int) -> Edit:
 def test_one_run_that_splits_its_steps_is_enough_beside_the_entry(
     submitted: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """It needs no three runs, and may be as short as two epochs."""
+    """It needs no three runs, whatever was planned for the entry, and may be as short as two
+    epochs."""
     short = fake_run(
         tmp_path / "split", SPLIT, ended_after(2 * STEPS_PER_EPOCH), accuracies=(0.97, 0.9905)
     )
-    assert found(submitted(short)) == []
+    submission = submitted(short, planned_runs=3)
+    assert found(submission) == []
+    planned = sorted(each.planned_runs for each in read_declaration(submission).entries)
+    assert planned == [1, 3]
+
+
+def test_the_number_of_planned_runs_holds_for_every_other_entry(
+    submitted: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Of two runs in synchronised timing, and of one with other settings."""
+    both = [fake_run(tmp_path / "both", seed) for seed in (4, 5)]
+    other = fake_run(tmp_path / "other", 6, batch_size=64)
+    entries = read_declaration(submitted(*both, other, planned_runs=3)).entries
+    assert [each.planned_runs for each in entries] == [3, 3, 3]
 
 
 def test_an_entry_in_asynchronous_timing_alone_is_refused(submitted: Callable[..., Path]) -> None:
