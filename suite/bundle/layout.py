@@ -66,7 +66,8 @@ def _tables(what: str, place: int | str) -> tuple[str, str]:
 def states_folder(run: Path) -> Path:
     """The folder of a run's states, beside its run directory: what a bundle contains is sealed, and
     states are large."""
-    return run.with_name(f"{run.name}.states")
+    whole = run if run.name else run.absolute()  # ``.`` has no name
+    return whole.with_name(f"{whole.name}.states")
 
 
 def new_run_id(workload: str, framework: str) -> str:

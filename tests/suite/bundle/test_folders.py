@@ -57,6 +57,15 @@ def test_a_withdrawal_is_a_short_plain_text(content: bytes, is_one: bool, tmp_pa
     assert not layout.is_withdrawal(tmp_path / "link") and not layout.is_withdrawal(tmp_path)
 
 
+def test_the_states_of_a_run_are_beside_it_also_from_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").mkdir()
+    monkeypatch.chdir(tmp_path / "run")
+    assert layout.states_folder(Path("run")) == Path("run.states")
+    assert layout.states_folder(Path()) == tmp_path / "run.states"
+
+
 def test_fresh_runs_and_ranks_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     folders = ("run_10", "run_2", "run_1", "run_0", "run_01", "run_1000")
     filled(tmp_path, *(f"{name}/run.json" for name in folders), "run_3/log.txt")
