@@ -11,7 +11,7 @@ from reporter.data.frames import grouped
 @dataclass(frozen=True)
 class BestSetting:
     """The entry of a device with the smallest ``score`` (its name in entry_figures); ``instrument``
-    is that of an energy, empty for a time. Devices are told apart as on the board, by name."""
+    is that of an energy, empty for a time. Each device is one of the board, by its name."""
 
     score: str
     instrument: str
