@@ -203,8 +203,7 @@ def test_how_many_times_the_first_value() -> None:
 def test_false_verdicts_are_of_the_pairs_that_are_compared() -> None:
     def said(compared: int, without: int = 1) -> str:
         rows: Any = [
-            SimpleNamespace(verdicts={"x": Ratio(1, 1, 1) if place < compared else "no"})
-            for place in range(compared + without)
+            SimpleNamespace(is_compared=place < compared) for place in range(compared + without)
         ]
         chart: Any = dot_chart.DotChart
         return str(chart(*(None,) * 6, rows, 0, 0).false_verdicts)
