@@ -66,12 +66,14 @@ class GradientExchange:
             np.multiply(chainer.backends.cuda.to_cpu(parameter.grad), share, out=view)
         for bucket in range(len(self._buckets.arrays)):
             self._buckets.start(bucket)
-        communication_s = self._buckets.finish() + (
-            0.0 if self._synchroniser is None else self._synchroniser.take_communication_s()
-        )
+        communication_s = self._buckets.finish() + self.take_statistics_s()
         for parameter, view in zip(self._parameters, self._views):
             parameter.grad = parameter.device.send(view)
         return communication_s
+
+    def take_statistics_s(self) -> float:
+        """Seconds of waiting for statistics of batch normalisation since the last call."""
+        return 0.0 if self._synchroniser is None else self._synchroniser.take_communication_s()
 
     def take_times(self) -> List[BucketTime]:
         """Times of every bucket, since the last call."""

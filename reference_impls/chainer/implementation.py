@@ -12,7 +12,7 @@ from reference_impls import initial_weights
 from reference_impls.arithmetic import log_value, refuse_other, refuse_unsupported
 from reference_impls.chainer import arithmetic, loading, weights
 from reference_impls.chainer.device import device_of
-from reference_impls.chainer.exchange import Exchange, join
+from reference_impls.chainer.exchange import Exchange, GradientExchange, join
 from reference_impls.chainer.models import MODELS
 from reference_impls.chainer.part import train_part
 from reference_impls.chainer.structure import layers_of
@@ -166,6 +166,8 @@ class ChainerImplementation(Implementation):
             for name, parameter in weights.parameters(self._model).items()
         }
         self._model.cleargrads()
+        if isinstance(self._exchange, GradientExchange):
+            self._exchange.take_statistics_s()  # no step's wait
         return found
 
     def defer(self) -> None:

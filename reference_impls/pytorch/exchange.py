@@ -109,13 +109,15 @@ class GradientExchange:
             for bucket in range(len(self._missing)):
                 self._buckets.start(bucket)
         self._missing = []
-        communication_s = self._buckets.finish() + (
-            0.0 if self._synchroniser is None else self._synchroniser.take_communication_s()
-        )
+        communication_s = self._buckets.finish() + self.take_statistics_s()
         for parameter, view in zip(self._parameters, self._views):
             if parameter.is_cuda:
                 parameter.grad.copy_(view)
         return communication_s
+
+    def take_statistics_s(self) -> float:
+        """Seconds of waiting for statistics of batch normalisation since the last call."""
+        return 0.0 if self._synchroniser is None else self._synchroniser.take_communication_s()
 
     def take_times(self) -> List[BucketTime]:
         """Times of every bucket, since the last call."""

@@ -254,6 +254,8 @@ class PyTorchImplementation(Implementation):
         with self._alone():
             loss = self._scaled(self._loss(*device_batch), 1.0)
             found = torch.autograd.grad(loss, list(parameters.values()))
+        if self._exchange is not None:
+            self._exchange.take_statistics_s()  # no step's wait
         scale = self._loss_scale or 1.0
         return {name: _on_host(value) / scale for name, value in zip(parameters, found)}
 

@@ -74,9 +74,7 @@ class GradientExchange:
         normalisation's statistics."""
         for number, bucket in enumerate(buckets):
             self._buckets.start(number, bucket.numpy())
-        communication_s = self._buckets.finish() + (
-            0.0 if self._synchroniser is None else self._synchroniser.take_communication_s()
-        )
+        communication_s = self._buckets.finish() + self.take_statistics_s()
         return [tf.constant(array) for array in self._buckets.arrays], communication_s
 
     def unpack(self, buckets: Sequence[tf.Tensor]) -> List[tf.Tensor]:
@@ -91,6 +89,10 @@ class GradientExchange:
                 }
             )
         return [gradients[place] for place in range(len(gradients))]
+
+    def take_statistics_s(self) -> float:
+        """Seconds of waiting for statistics of batch normalisation since the last call."""
+        return 0.0 if self._synchroniser is None else self._synchroniser.take_communication_s()
 
     def take_times(self) -> List[BucketTime]:
         """Times of every bucket, since the last call."""

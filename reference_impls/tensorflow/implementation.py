@@ -189,6 +189,7 @@ class TensorFlowImplementation(Implementation):
         if isinstance(self._exchange, GradientExchange):
             packed = self._differentiate(*device_batch, tf.constant(1.0, self._model.dtype))[1]
             found = self._exchange.unpack(packed)
+            self._exchange.take_statistics_s()  # no step's wait
         else:
             with tf.device(self._device):
                 found = self._gradients(*device_batch)[1]

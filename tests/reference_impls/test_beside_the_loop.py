@@ -1,5 +1,6 @@
 """What a framework's implementation computes beside the steps of a plain run: updates by parts,
-statistics, evaluations. One process for each framework, because starting it is most of the cost."""
+statistics, evaluations, compared gradients. One process for each framework, because starting it is
+most of the cost."""
 
 import pytest
 
@@ -10,12 +11,13 @@ MOST_BY_ROUNDING = 3
 change 19 of 404, in bfloat16 108."""
 
 
-def test_updates_by_parts_statistics_and_evaluations(framework: str) -> None:
-    updates, statistics, evaluated = printed_by(
+def test_updates_by_parts_statistics_evaluations_and_compared_gradients(framework: str) -> None:
+    updates, statistics, evaluated, waits = printed_by(
         framework,
         "tests.reference_impls.accumulated_steps",
         "tests.reference_impls.statistics_of_layers",
         "tests.reference_impls.evaluated_samples",
+        "tests.reference_impls.compared_gradients",
     )
     # Four updates of LeNet-5 by parts of 16, 16 and 8 samples, with momentum, weight decay and a
     # rate that falls, in float64.
@@ -27,3 +29,5 @@ def test_updates_by_parts_statistics_and_evaluations(framework: str) -> None:
     # The timed steps of `suite verify-model` have too few samples to show 16 bits in evaluation.
     assert evaluated["samples"] > 300
     assert evaluated["samples"] - evaluated["correct"] <= MOST_BY_ROUNDING
+    # 20 layers sum statistics in both passes of a step; sums of a comparison are in no step's time.
+    assert (int(waits["alone_s"]), int(waits["after_s"])) == (40, 40)
