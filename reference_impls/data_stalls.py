@@ -8,22 +8,27 @@ DS-Analyzer. Standard library only.
 """
 
 import os
-from typing import Iterable, Iterator
+from typing import Callable, Iterable, Iterator
 
 from reference_impls.contract import Batch, ContractError, Pipeline, Request
 
 READ, SYNTHETIC = "read", "synthetic"
 
 
-def as_requested(request: Request, pipeline: Pipeline) -> Pipeline:
-    """The pipeline, wrapped according to the request's ``batches`` and
-    ``drop_cache_every_epoch``."""
+def as_requested(
+    request: Request, pipeline: Pipeline, share_of: Callable[[int], slice]
+) -> Pipeline:
+    """The pipeline, wrapped according to the request's ``batches`` and ``drop_cache_every_epoch``.
+
+    ``share_of`` gives the places of this rank's samples in a mini-batch
+    (reference_impls.shares.Share.of).
+    """
     if request.batches not in (READ, SYNTHETIC):
         raise ContractError(
             "batches is {!r}; it must be {!r} or {!r}.".format(request.batches, READ, SYNTHETIC)
         )
     if request.batches == SYNTHETIC:
-        return InMemory(request, pipeline)
+        return InMemory(request, pipeline, share_of)
     return Uncached(request, pipeline) if request.drop_cache_every_epoch else pipeline
 
 
@@ -35,8 +40,10 @@ class InMemory(Pipeline):
     normally: it is in no epoch's time.
     """
 
-    def __init__(self, request: Request, pipeline: Pipeline) -> None:
-        self._request, self._pipeline = request, pipeline
+    def __init__(
+        self, request: Request, pipeline: Pipeline, share_of: Callable[[int], slice]
+    ) -> None:
+        self._request, self._pipeline, self._share_of = request, pipeline, share_of
         batches = iter(pipeline.training(1))
         self._batch = next(batches)
         del batches  # ends the workers and closes the files of this epoch
@@ -53,7 +60,7 @@ class InMemory(Pipeline):
         for _ in range(whole):
             yield self._batch
         if rest:
-            local = max(1, rest * len(labels) // size)  # a rank's share of the global mini-batch
+            local = len(range(rest)[self._share_of(rest)])
             yield Batch(images[:local], labels[:local])
 
     def evaluation(self) -> Iterator[Batch]:

@@ -34,7 +34,7 @@ from reference_impls.data_stalls import as_requested
 from reference_impls.definitions import log_facts
 from reference_impls.links import goodputs
 from reference_impls.records import Records
-from reference_impls.shares import share_by_speed
+from reference_impls.shares import Share, share_by_speed
 from reference_impls.shown_steps import ShownSteps
 from reference_impls.state_file import Progress, broadcast_state, state_name, write_state
 from reference_impls.training_state import KINDS, State, digests, has_statistics, shapes, sizes
@@ -98,7 +98,7 @@ def run(
                 " leave --timing out."
             )
         built.implementation.defer()
-    pipeline = as_requested(request, built.pipeline)
+    pipeline = as_requested(request, built.pipeline, Share(world.rank, world.size).of)
     adaptation = Adaptation(
         request,
         built.implementation,
