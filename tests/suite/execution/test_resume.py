@@ -138,6 +138,21 @@ def test_a_closed_interrupted_run_can_be_resumed(
     resumed(suite, closed, tmp_path / "again")
 
 
+def test_a_run_that_was_cut_off_after_its_last_epoch_is_evaluated_and_complies(
+    suite: Run, suite_home: Path, digits: Path, tmp_path: Path
+) -> None:
+    """The resumed run has no steps."""
+    cut_off = tmp_path / "run"
+    interrupt_after(cut_off, EPOCHS, suite_home, OPTIONS)
+    log = cut_off / "log.txt"
+    lines = log.read_text().splitlines(keepends=True)
+    states = [place for place, line in enumerate(lines) if '"state_digests"' in line]
+    log.write_text("".join(lines[: states[-1] + 1]))
+    again = resumed(suite, cut_off, tmp_path / "again")
+    assert not losses(again)
+    suite.done(f"check {again}")
+
+
 def test_a_run_that_finished_is_not_resumed(suite: Run, whole_run: Path, tmp_path: Path) -> None:
     answer = suite.refused(f"run {OPTIONS} --resume {whole_run} --output {tmp_path}/again")
     assert "finished; there is nothing to resume" in answer.stderr
