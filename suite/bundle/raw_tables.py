@@ -22,12 +22,16 @@ def read_batches(
     incomplete last line.
 
     ``older_names`` are what an earlier schema called the same columns. Raises FileError for
-    anything else.
+    anything else. A file without a whole first line has no rows: the run ended before its columns
+    were on the disk.
     """
     try:
         with path.open("rb") as stream:
+            lines = _WholeLines(stream)
+            if lines.is_empty:
+                return
             rows = pyarrow.csv.open_csv(
-                _WholeLines(stream),
+                lines,
                 pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
                 convert_options=pyarrow.csv.ConvertOptions(
                     column_types={
@@ -62,6 +66,11 @@ class _WholeLines(io.RawIOBase):
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream, self._left_bytes = stream, _whole_lines_bytes(stream)
         stream.seek(0)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no line is left to read."""
+        return not self._left_bytes
 
     def readable(self) -> bool:
         return True

@@ -171,6 +171,25 @@ def test_a_run_killed_before_its_first_step_is_closed_without_figures(tmp_path: 
     assert not (path / layout.SUMMARY).exists() and not check_bundle(path).complies
 
 
+@pytest.mark.parametrize("written", ["", "t_ns,sou"])
+def test_a_run_whose_readings_never_reached_the_disk_is_closed_without_them(
+    written: str, tmp_path: Path
+) -> None:
+    path = make_unclosed(tmp_path / "run", SHORT, "running")
+    (path / layout.READINGS_RAW).write_text(written)
+    assert (finish(path).status, len(Bundle(path).readings_frame())) == ("finished", 0)
+
+
+def test_a_run_killed_before_another_rank_s_first_steps_are_written_is_closed(
+    tmp_path: Path,
+) -> None:
+    """The file of that rank's steps is made at the start."""
+    path = make_unclosed(tmp_path / "run", NODES, "running")
+    (path / contract.steps_name(1)).write_text("")
+    finish(path)
+    assert Bundle(path).steps().ranks == (0,)
+
+
 def test_an_unfinished_run_s_finding_says_what_to_type(unclosed: Path, tmp_path: Path) -> None:
     path = shutil.copytree(unclosed, tmp_path / "run")
     (finding,) = check_bundle(path).findings
