@@ -103,7 +103,7 @@ class Gld23kReader(PhotographReader):
 
 class ImageFolderReader(PhotographReader):
     """One folder per class below train/ and below val/ or test/; classes are numbered in the order
-    of their names."""
+    of their names. Files beside the folders are left out."""
 
     def training(self) -> Split:
         """train/<class>/…"""
@@ -124,7 +124,9 @@ class ImageFolderReader(PhotographReader):
                 "{}: it has no folder {}.".format(self._directory, " or ".join(names))
             )
         paths, labels = [], []  # type: List[str], List[int]
-        for label, name in enumerate(sorted(os.listdir(found[0]))):
+        with os.scandir(found[0]) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir())
+        for label, name in enumerate(names):
             files = sorted(
                 file
                 for file in os.listdir(os.path.join(found[0], name))

@@ -116,7 +116,9 @@ def _show(prepared: PreparedDataSet, json: bool) -> None:
     )
     published = prepared.definition.train_samples
     of_published = (
-        f" of {published}" if not prepared.is_synthetic and published != found.train_samples else ""
+        ""
+        if prepared.is_synthetic or published in (None, found.train_samples)
+        else f" of {published}"
     )
     if json:
         values = {

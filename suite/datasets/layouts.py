@@ -253,6 +253,7 @@ def _imagefolder(
                     file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES
                 )
                 for path in folder.iterdir()
+                if path.is_dir()
             }
         )
     training, evaluation = splits

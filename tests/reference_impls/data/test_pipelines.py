@@ -176,8 +176,11 @@ def test_the_number_of_threads_changes_no_image(
     )
 
 
-def test_photographs_are_known_by_their_endings_in_any_case(tmp_path: Path) -> None:
-    for name in ("train/cat/b.PNG", "train/cat/a.JPG", "train/cat/notes.txt", "train/dog/c.jpeg"):
+def test_photographs_are_known_by_their_folders_and_by_their_endings_in_any_case(
+    tmp_path: Path,
+) -> None:
+    images = ("train/cat/b.PNG", "train/cat/a.JPG", "train/dog/c.jpeg")
+    for name in (*images, "train/cat/notes.txt", "train/.DS_Store"):
         place = tmp_path / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()

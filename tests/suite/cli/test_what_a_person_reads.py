@@ -377,11 +377,17 @@ def test_data_that_differ_from_the_published_are_named_where_digests_are_known()
 
 
 def test_of_prepared_data_it_is_said_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
-    def shown(verified: bool, different: str | None, samples: int, synthetic: bool = False) -> str:
+    def shown(
+        verified: bool,
+        different: str | None,
+        samples: int,
+        synthetic: bool = False,
+        published: int | None = 50,
+    ) -> str:
         contents = SimpleNamespace(
             verified=verified, different=different, train_samples=samples, eval_samples=2, classes=3
         )
-        definition = SimpleNamespace(name="cifar10", title="CIFAR-10", train_samples=50)
+        definition = SimpleNamespace(name="cifar10", title="CIFAR-10", train_samples=published)
         data._show(
             cast(
                 Any,
@@ -400,6 +406,7 @@ def test_of_prepared_data_it_is_said_what_they_are(capsys: pytest.CaptureFixture
     assert shown(False, "one file differs", 50).endswith("different: one file differs")
     assert shown(False, None, 50).endswith("not verified: no checksum is known")
     assert shown(False, None, 40, synthetic=True).startswith("40 training")
+    assert shown(False, None, 40, published=None).startswith("40 training"), "anybody's pictures"
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,18 @@ def test_generating_again_gives_the_same_bytes(
 BATCHES = "cifar-10-batches-bin"
 
 
+def test_a_file_beside_the_folders_of_the_classes_is_left_out(
+    copy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = copy("imagefolder")
+    for split in ("train", "val"):
+        (folder / split / ".DS_Store").write_bytes(b"Bud1")
+    (folder / "prepared.json").unlink()
+    taken = prepare.from_directory("imagefolder", folder, tmp_path / "home")
+    for found in (taken, find_data_set("imagefolder", folder)):
+        assert (found.contents.classes, found.contents.train_samples) == (10, 20)
+
+
 def test_damage_in_the_middle_of_an_image_is_found_by_decoding(copy: Callable[[str], Path]) -> None:
     folder = copy("imagefolder")
     path = next((folder / "train/class1").iterdir())
