@@ -50,7 +50,7 @@ def show_result(result: "RunResult", json: bool, verbose: bool = False) -> None:
     commands to use next."""
     bundle = Bundle(result.path)
     if json:
-        print_run(bundle)
+        print_json("run", run_values(bundle))
         return
     summary = bundle.json(SUMMARY)
     print(f"{ending_of(bundle)}\n")
@@ -62,10 +62,9 @@ def show_result(result: "RunResult", json: bool, verbose: bool = False) -> None:
     _show_what_next(result.path)
 
 
-def print_run(bundle: Bundle) -> None:
-    """Print a run's figures as JSON."""
-    values = {"path": bundle.path, "status": bundle.run().status, **bundle.json(SUMMARY)}
-    print_json("run", values)
+def run_values(bundle: Bundle) -> dict[str, Any]:
+    """A run's figures, as JSON has them."""
+    return {"path": bundle.path, "status": bundle.run().status, **bundle.json(SUMMARY)}
 
 
 def _show_what_next(path: Path) -> None:
@@ -241,12 +240,16 @@ def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:
 
 def show_stall_analysis(analysis: StallAnalysis, directory: Path, json: bool) -> None:
     """Print a stall analysis whose record is in ``directory``."""
-    path = directory / RECORD
     if json:
-        print_json("stall-analysis", {"path": path, **asdict(analysis)})
+        print_json("stall-analysis", stall_analysis_values(analysis, directory))
         return
     print("\n".join(stall_table(analysis)))
-    print(f"\nThe record is {path}; the three runs are in the same folder.")
+    print(f"\nThe record is {directory / RECORD}; the three runs are in the same folder.")
+
+
+def stall_analysis_values(analysis: StallAnalysis, directory: Path) -> dict[str, Any]:
+    """A stall analysis, as JSON has it."""
+    return {"path": directory / RECORD, **asdict(analysis)}
 
 
 def stall_table(analysis: StallAnalysis) -> Iterator[str]:

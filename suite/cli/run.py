@@ -14,7 +14,7 @@ from suite.catalog.rounds import current_round
 from suite.cli.findings import show_findings
 from suite.cli.json_output import print_rows
 from suite.cli.options import TrainingOptions, with_options
-from suite.cli.results import show_result, show_stall_analysis
+from suite.cli.results import show_result, show_stall_analysis, stall_analysis_values
 from suite.cli.run_settings import RunSettings
 from suite.cli.watching import watcher
 from suite.cli.whole_board import (
@@ -25,7 +25,7 @@ from suite.cli.whole_board import (
     say_what_next,
     tell_hours,
 )
-from suite.errors import SuiteError
+from suite.errors import Reported, SuiteError
 from suite.execution.resolve import RUNS
 from suite.experiments.matrix_plan import MatrixDefinition, Vary
 from suite.experiments.one_run import CannotComply, broken_rules
@@ -53,36 +53,50 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
     if planned:
         _make_set(planned, left, settings, training.json)
         return
-    for number, request in enumerate(requests):
+    if settings.stall_analysis:
+        _analyse_stalls(requests, settings, training)
+        return
+    (request,) = requests
+    with watcher() as progress:
+        result = api.run(
+            request,
+            allow_invalid=True,
+            force=settings.force,
+            since_process_start=True,
+            progress=progress,
+        )
+    show_result(result, training.json, settings.verbose)
+
+
+def _analyse_stalls(
+    requests: list[RunRequest], settings: RunSettings, training: TrainingOptions
+) -> None:
+    """Make the stall analysis of every workload, and show it; as JSON those of a board in one
+    object."""
+    as_rows, rows = training.json and settings.workload is None, []
+    for request in requests:
         with watcher() as progress:
-            if settings.stall_analysis:
-                analysis = api.run_stall_analysis(
-                    request, epochs=training.epochs, force=settings.force, progress=progress
-                )
-            else:
-                result = api.run(
-                    request,
-                    allow_invalid=True,
-                    force=settings.force,
-                    since_process_start=number == 0,
-                    progress=progress,
-                )
-        if settings.stall_analysis:
-            show_stall_analysis(analysis, request.directory, training.json)
+            analysis = api.run_stall_analysis(
+                request, epochs=training.epochs, force=settings.force, progress=progress
+            )
+        if as_rows:
+            rows.append({"analysis": stall_analysis_values(analysis, request.directory)})
         else:
-            show_result(result, training.json, settings.verbose)
+            show_stall_analysis(analysis, request.directory, training.json)
+    if as_rows:
+        print_rows("stall-analyses", rows)
 
 
 def _make_set(
     planned: list[BoardRun], left: dict[Path, RunRequest], settings: RunSettings, json: bool
 ) -> None:
-    """Make what is left of a board's runs; raises SuiteError, after that, for those that failed."""
+    """Make what is left of a board's runs; raises Reported, after that, for those that failed."""
     tell_hours(planned, left, resolve_requests)
     problems = make_runs(left.values(), json, settings.verbose)
     if not json:
         say_what_next(planned)
     if problems:
-        raise SuiteError("\n".join(problems))
+        raise Reported("\n".join(problems))
 
 
 def _show(requests: list[RunRequest]) -> None:

@@ -14,8 +14,8 @@ from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.bundle.resumption import how_to_resume
 from suite.bundle.run_lock import is_held
-from suite.cli.json_output import Json
-from suite.cli.results import ending_of, print_run
+from suite.cli.json_output import Json, print_json
+from suite.cli.results import ending_of, run_values
 from suite.cli.watching import REFRESH_S, LineWatcher
 from suite.errors import SuiteError
 from suite.execution.resume import FINISHED
@@ -48,7 +48,7 @@ def watch(run: Annotated[Path, Argument(help="Run directory.")], json: Json = Fa
     if not bundle.is_sealed or bundle.run().status != FINISHED:
         raise SuiteError(_why_not_whole(bundle, training))
     if json:
-        print_run(bundle)
+        print_json("run", run_values(bundle))
     else:
         print(ending_of(bundle))
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from suite.api import Division, RunRequest
 from suite.bundle.reader import Bundle
 from suite.cli.durations import duration_text
+from suite.cli.json_output import print_rows
 from suite.cli.options import TrainingOptions
 from suite.cli.quick import EPOCHS, make_look, make_watched, problems_noted, tell_left_out
-from suite.cli.results import show_result
+from suite.cli.results import run_values, show_result
 from suite.cli.run_settings import RunSettings
 from suite.errors import SuiteError
 from suite.experiments import night as nights
@@ -119,12 +120,21 @@ def _run_s(found: QuickLook, request: RunRequest) -> float | None:
 
 
 def make_runs(requests: Iterable[RunRequest], json: bool, verbose: bool) -> list[str]:
-    """Make every run, and show it; returns what went wrong."""
-    problems = list[str]()
+    """Make every run, and show it, as JSON all in one object; returns what went wrong."""
+    problems, rows = list[str](), []
     for request in requests:
-        with problems_noted(problems, request.directory, "not made"):
+        failed, made = list[str](), None
+        with problems_noted(failed, request.directory, "not made"):
             result = make_watched(request, allow_invalid=True, force=True)
-            show_result(result, json, verbose)
+            if json:
+                made = run_values(Bundle(result.path))
+            else:
+                show_result(result, json, verbose)
+        reason = "\n".join(failed) or None
+        rows.append({"path": request.directory, "run": made, "reason": reason})
+        problems += failed
+    if json:
+        print_rows("runs", rows)
     return problems
 
 

@@ -19,6 +19,7 @@ from suite.catalog.workloads import load_workload
 from suite.cli import whole_board
 from suite.cli.options import TrainingOptions
 from suite.cli.quick import make_look
+from suite.cli.run import _analyse_stalls
 from suite.cli.run_settings import RunSettings
 from suite.cli.whole_board import (
     make_runs,
@@ -29,6 +30,7 @@ from suite.cli.whole_board import (
 )
 from suite.errors import SuiteError
 from suite.experiments.quick import QuickLook
+from suite.metrics.stall_analysis import StallAnalysis
 from tests.builders import Scenario, make_request
 
 CLOSED = RunSettings(division=Division.CLOSED, org="acme", short=5)
@@ -137,9 +139,33 @@ def test_what_fails_is_said_and_the_other_runs_are_made(
 
     monkeypatch.setattr("suite.api.run", made)
     runs = planned_runs(TrainingOptions(), CLOSED, ("lenet",), Path("out"))
-    problems = make_runs(possible_requests(runs, resolve).values(), False, False)
-    assert problems == ["out/lenet/seed-1: Out of memory."]
+    failed = ["out/lenet/seed-1: Out of memory."]
+    assert make_runs(possible_requests(runs, resolve).values(), False, False) == failed
     assert capsys.readouterr().out.count("Check it:") == 2
+    assert make_runs(possible_requests(runs, resolve).values(), True, False) == failed
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["format"] == "runs/1"
+    assert [(row["path"], row["run"] is None, row["reason"]) for row in printed["rows"]] == [
+        ("out/lenet/seed-1", True, *failed),
+        ("out/lenet/seed-2", False, None),
+        ("out/lenet/seed-3", False, None),
+    ]
+    assert printed["rows"][1]["run"]["status"] == "finished"
+
+
+def test_the_stall_analyses_of_a_board_are_one_object(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analysis = StallAnalysis(1, "lenet", "fake", "generic", "digits", {}, {}, ())
+    monkeypatch.setattr("suite.api.run_stall_analysis", lambda request, **_: analysis)
+    requests: list[Any] = [SimpleNamespace(directory=Path(name)) for name in ("lenet", "vgg11")]
+    _analyse_stalls(requests, RunSettings(division=Division.OPEN), TrainingOptions(json=True))
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["format"] == "stall-analyses/1"
+    assert [row["analysis"]["path"] for row in printed["rows"]] == [
+        "lenet/stalls.json",
+        "vgg11/stalls.json",
+    ]
 
 
 def test_a_run_that_is_made_is_kept_and_one_of_other_settings_refused(
