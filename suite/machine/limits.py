@@ -119,6 +119,10 @@ def process_limits(
     The groups are removed after the block, and so are groups that killed commands left. Raises
     SuiteError where one cannot be made.
     """
+    # version 2 has one group for all limits: what is left is removed before the first is set
+    for folder in {_folder(limit, root) for limit in limits}:
+        for left in folder.glob(f"{OWN_CGROUP}*"):
+            _remove(left)
     with ExitStack() as stack:
         groups = [stack.enter_context(_group(limit, root)) for limit in limits]
 
@@ -169,8 +173,6 @@ def when_idle(root: Path = Path("/")) -> Iterator[tuple[str, Callable[[int], Non
 @contextmanager
 def _group(limit: Limit, root: Path) -> Iterator[Path]:
     folder = _folder(limit, root)
-    for left in folder.glob(f"{OWN_CGROUP}*"):
-        _remove(left)
     group, said = folder / f"{OWN_CGROUP}{os.getpid()}", f"{limit.setting} cannot be set"
     try:
         group.mkdir(exist_ok=True)

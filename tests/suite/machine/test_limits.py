@@ -78,6 +78,31 @@ def test_a_group_that_a_killed_command_left_is_removed(tmp_path: Path) -> None:
         assert not left.exists()
 
 
+def test_all_limits_of_a_process_are_in_force_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Version 2 has one group for all of them, and removing a group forgets its settings."""
+    (tmp_path / V2).mkdir(parents=True)
+    (tmp_path / V2 / "cgroup.controllers").write_text("cpu memory\n")
+    monkeypatch.setattr(Path, "rmdir", shutil.rmtree)
+    with process_limits([cpu_quota(0.5), memory_limit(340)], tmp_path):
+        group = tmp_path / V2 / OWN
+        assert (group / "cpu.max").read_text() == "50000 100000"
+        assert (group / "memory.max").read_text() == "340000000"
+    assert not group.exists()
+
+
+def test_a_real_group_has_all_limits() -> None:
+    file = Path("/") / V1 / OWN / "cpu.cfs_quota_us"
+    if not (Path("/") / V1 / "cgroup.procs").exists():
+        file = Path("/") / V2 / OWN / "cpu.max"
+    try:
+        with process_limits([cpu_quota(0.5), least_weight()]):
+            assert file.read_text().split()[0] == "50000"
+    except SuiteError as error:
+        pytest.skip(str(error))
+
+
 def test_without_a_limit_nothing_is_made(tmp_path: Path) -> None:
     with process_limits([], tmp_path) as limit:
         limit(42)
