@@ -60,7 +60,7 @@ def resume_request(request: RunRequest, run: Path) -> RunRequest:
             " give --division open."
         )
     refuse_without(request.framework, Capability.STATES, "--resume")
-    if request.directory == run.absolute():
+    if request.directory.resolve() == run.resolve():
         raise SuiteError(
             f"{run} is the run to resume, and its records are kept; choose another --output."
         )

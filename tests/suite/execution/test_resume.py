@@ -221,6 +221,23 @@ def test_where_a_state_is_spoiled_the_one_before_goes_on(
     assert record is not None and record.epoch == 1
 
 
+@pytest.mark.parametrize("name", ["link/run", "folder/../run"])
+def test_a_run_is_not_replaced_by_the_one_that_resumes_it(
+    name: str, suite: Run, interrupted: Path, tmp_path: Path
+) -> None:
+    """Whatever name its directory is given by."""
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "folder").mkdir()
+    run = Path(shutil.copytree(interrupted, tmp_path / "run"))
+    shutil.copytree(states_folder(interrupted), states_folder(run))
+    before = sorted(tmp_path.glob("run*/*"))
+    answer = suite.refused(
+        f"run {OPTIONS} --keep-states --resume {run} --output {tmp_path}/{name} --force"
+    )
+    assert f"{run} is the run to resume" in answer.stderr
+    assert sorted(tmp_path.glob("run*/*")) == before
+
+
 def test_the_closed_division_resumes_nothing(suite: Run, interrupted: Path, tmp_path: Path) -> None:
     answer = suite.refused(
         f"run {OPTIONS} --division closed --allow-invalid --resume {interrupted}"
