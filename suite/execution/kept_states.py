@@ -1,6 +1,9 @@
 """The training states that a run keeps beside its bundle (`suite run --keep-states`): their folder,
 and the disk space that they need."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from suite.bundle.layout import states_folder
@@ -24,21 +27,34 @@ def mebibytes(size_bytes: int) -> str:
     return f"{size_bytes / 2**20:.{0 if size_bytes >= 10 * 2**20 else 1}f} MiB"
 
 
+def refuse_states_folder(run: Path, force: bool) -> None:
+    """Raise SuiteError for a folder that :func:`make_states_folder` may not empty: before anything
+    of the run is replaced."""
+    folder = states_folder(run)
+    with _folder_errors(folder):
+        old = list(folder.iterdir()) if os.path.lexists(folder) else []
+    is_kept = [path.match("epoch_*.npz") or path.match(".epoch_*.npz") for path in old]
+    if old and not (force and all(is_kept)):
+        raise SuiteError(
+            f"{folder} exists and is not empty; choose another --output, or remove the folder."
+        )
+
+
 def make_states_folder(run: Path, force: bool) -> None:
     """Create the folder; raises SuiteError for one that is not empty, unless ``force`` is set,
     which removes the states in it."""
+    refuse_states_folder(run, force)
     folder = states_folder(run)
-    try:
+    with _folder_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        old = sorted(folder.iterdir())
-        if old and not (
-            force and all(path.match("epoch_*.npz") or path.match(".epoch_*.npz") for path in old)
-        ):
-            raise SuiteError(
-                f"{folder} exists and is not empty; choose another --output, or remove the folder."
-            )
-        for path in old:
+        for path in folder.iterdir():
             path.unlink()
+
+
+@contextmanager
+def _folder_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise SuiteError(
             f"The folder {folder} for training states cannot be created: {error.strerror}; choose"

@@ -88,6 +88,11 @@ def make_output(path: Path, force: bool) -> None:
                 f"{path} exists and is not a run directory (it has no {layout.RUN}): --force"
                 " replaces runs only. Choose another --output."
             )
+        if path.is_symlink():
+            raise SuiteError(
+                f"{path} is a symbolic link to the run {path.resolve()}; choose another --output,"
+                " or name that run itself."
+            )
         if not force:
             raise SuiteError(
                 f"{path} holds a run; choose another --output, or type --force to replace it."

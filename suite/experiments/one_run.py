@@ -29,7 +29,7 @@ from suite.execution.events import (
     StatesKept,
     silent,
 )
-from suite.execution.kept_states import make_states_folder, states_size_bytes
+from suite.execution.kept_states import make_states_folder, refuse_states_folder, states_size_bytes
 from suite.execution.preflight import preflight
 from suite.execution.preparation import Invocation, begin_lifetime
 from suite.execution.recorder import Recorder
@@ -114,6 +114,8 @@ def run_one(
     preflight(request)
     for problem in admit_run(request.placement, environment, request.framework.argument):
         progress(NodeMismatch(problem.sentence, problem.remedy))
+    if request.keep_states:
+        refuse_states_folder(path, force)
     make_output(path, force)
     if request.keep_states:
         make_states_folder(path, force)

@@ -62,6 +62,17 @@ def test_a_file_is_no_directory_and_folders_above_are_made(tmp_path: Path) -> No
             make_output(tmp_path / "file", force)
 
 
+def test_a_link_to_a_run_is_not_replaced(tmp_path: Path) -> None:
+    run, link = tmp_path / "run", tmp_path / "link"
+    run.mkdir()
+    (run / RUN).touch()
+    link.symlink_to(run)
+    for force in (False, True):
+        with pytest.raises(SuiteError, match=f"is a symbolic link to the run {run}; choose"):
+            make_output(link, force)
+    assert content(run) == [RUN]
+
+
 @pytest.mark.parametrize(
     ("number", "calls", "reserve"),
     [(errno.EDQUOT, 2, 0), (errno.ENOSPC, 2, 0), (errno.EACCES, 1, RESERVE_BYTES)],

@@ -357,6 +357,19 @@ def test_states_of_an_earlier_run_are_not_touched(
     assert (states / "epoch_1.npz").read_bytes() == b"years of work"
 
 
+def test_a_run_is_kept_where_the_folder_of_states_is_refused(
+    suite: Run, kept_run: Path, tmp_path: Path
+) -> None:
+    """--force replaces a run and its states, or nothing."""
+    run = Path(shutil.copytree(kept_run, tmp_path / "run"))
+    notes = states_folder(run) / "notes.txt"
+    notes.parent.mkdir()
+    notes.touch()
+    answer = suite.refused(f"run {KEPT} --framework fake --epochs 1 --output {run} --force")
+    assert f"{notes.parent} exists and is not empty" in answer.stderr
+    assert Bundle(run).run().status == "finished"
+
+
 def test_a_disk_that_is_too_small_is_refused_beforehand(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
