@@ -12,7 +12,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -21,6 +22,9 @@ from suite.catalog.frameworks import Framework
 from suite.errors import SuiteError
 from suite.files import paths
 from suite.files.canonical import sha256_of_text
+from suite.files.durable import refuse_no_folder
+from suite.files.json_file import read_json, write_json
+from suite.files.schema import from_plain
 from suite.launch.command import last_line
 from suite.launch.obstacles import (
     python_of_vendor,
@@ -44,6 +48,15 @@ class Environment:
     packages: dict[str, str]
 
 
+@dataclass(frozen=True)
+class _Record:
+    """The file RECORD: what an Environment has, as JSON has it."""
+
+    framework: str
+    interpreter: str
+    packages: Mapping[str, str]
+
+
 def environment_folder(framework: Framework, home: Path | None = None) -> Path:
     """The folder of the framework's environment, which may not exist yet."""
     python = platform.python_version_tuple()[:2]
@@ -60,21 +73,29 @@ def find_environment(framework: Framework, home: Path | None = None) -> Environm
     A framework that needs none runs in the harness's interpreter, unless another one was adopted:
     several ranks need mpi4py.
     """
-    record = environment_folder(framework, home) / RECORD
-    if not framework.needs_environment and not record.is_file():
+    path = environment_folder(framework, home) / RECORD
+    if not framework.needs_environment and not path.is_file():
         return Environment(framework.name, Path(sys.executable), {})
-    if not record.is_file():
+    create = f"suite env create {framework.argument}"
+    if not path.is_file():
         raise SuiteError(
-            f"There is no environment for {framework.title}",
-            f"create it with `suite env create {framework.argument}`",
+            f"There is no environment for {framework.title}", f"create it with `{create}`"
         )
-    values = json.loads(record.read_text(encoding="utf-8"))
-    environment = Environment(framework.name, Path(values["interpreter"]), values["packages"])
+    again = "--force" if framework.needs_environment else "--interpreter PATH"
+    remedy = f"create it again with `{create} {again}`"
+    try:
+        record = from_plain(read_json(path), _Record, f"{path}: ")
+    except SuiteError as error:
+        said = str(error).rstrip(".")
+        raise SuiteError(
+            f"The record of the {framework.title} environment cannot be used ({said})", remedy
+        ) from error
+    environment = Environment(framework.name, Path(record.interpreter), dict(record.packages))
     if not environment.interpreter.exists():
         raise SuiteError(
             f"The interpreter of the {framework.title} environment is gone"
             f" ({environment.interpreter})",
-            f"create it again with `suite env create {framework.argument} --force`",
+            remedy,
         )
     return environment
 
@@ -104,7 +125,9 @@ def create_environment(
         return _recorded(vendors, place)
     chosen = plan_environment(framework, python)
     report(chosen.statement)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    with _write_errors(place):
+        refuse_no_folder(place.parent)
+        place.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(place.parent).free
     if chosen.lock is not None and free < chosen.lock.disk_bytes:
         raise SuiteError(
@@ -266,14 +289,22 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
 
 def _recorded(environment: Environment, place: Path) -> Environment:
     """The environment, which :func:`find_environment` then finds in ``place``."""
-    values = {
-        "framework": environment.framework,
-        "interpreter": str(environment.interpreter),
-        "packages": environment.packages,
-    }
-    place.mkdir(parents=True, exist_ok=True)
-    (place / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    record = _Record(environment.framework, str(environment.interpreter), environment.packages)
+    with _write_errors(place):
+        place.mkdir(parents=True, exist_ok=True)
+        write_json(place / RECORD, record)
     return environment
+
+
+@contextmanager
+def _write_errors(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SuiteError(
+            f"The environment cannot be written to {place}: {error.strerror}; choose another folder"
+            " with SUITE_HOME."
+        ) from error
 
 
 def _run_logged(command: list[str], output: TextIO, framework: Framework) -> None:

@@ -2,6 +2,7 @@
 is there already."""
 
 import dataclasses
+import errno
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,6 +31,43 @@ def test_a_framework_is_whole(framework: Framework) -> None:
 def test_an_environment_that_is_missing_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="suite env create chainer"):
         environments.find_environment(load_framework("chainer"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [("", "is not valid JSON"), ('{"framework": "fake"}', "the key 'interpreter' is missing")],
+)
+@pytest.mark.parametrize(
+    ("needed", "again"),
+    [(True, "fake --force"), (False, "fake --interpreter PATH")],
+)
+def test_a_damaged_record_names_the_command_that_replaces_it(
+    content: str, words: str, needed: bool, again: str, tmp_path: Path
+) -> None:
+    """Power was cut while an earlier version wrote it."""
+    framework = dataclasses.replace(LITTLE, needs_environment=needed)
+    record = environments.environment_folder(framework, tmp_path) / environments.RECORD
+    record.parent.mkdir(parents=True)
+    record.write_text(content)
+    with pytest.raises(SuiteError) as caught:
+        environments.find_environment(framework, tmp_path)
+    assert f"{record}" in str(caught.value) and words in str(caught.value)
+    assert str(caught.value).endswith(f"; create it again with `suite env create {again}`.")
+
+
+def test_a_home_that_cannot_be_written_is_refused_before_anything_is_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mkdir(path: Path, **_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    for make in (
+        lambda: environments.create_environment(LITTLE, silent, home=tmp_path / "home"),
+        lambda: environments.adopt_interpreter(LITTLE, Path(sys.executable), tmp_path / "home"),
+    ):
+        with pytest.raises(SuiteError, match="Read-only file system; choose another folder with"):
+            make()
 
 
 def test_an_interpreter_that_is_there_can_be_used(tmp_path: Path) -> None:
