@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from reference_impls.updates import steps_per_epoch
 from suite.bundle.layout import states_folder
 from suite.errors import SuiteError
 from suite.execution.request import FLOAT_BYTES, RunRequest
@@ -14,12 +15,21 @@ ARRAYS_PER_PARAMETER = 2  # parameters and velocities
 STATISTICS_SHARE, HEADERS_BYTES = 0.02, 2**16  # of every rank: 1 % at most in the suite's models
 
 
+def kept_epochs(request: RunRequest) -> int:
+    """The most epochs whose states the run keeps: those up to the step limit, without those before
+    the state that a resumed run starts from."""
+    training, before = request.training, request.resume.record.epoch if request.resume else 0
+    if training.steps is None:
+        return training.epochs - before
+    return min(training.epochs, -(-training.steps // steps_per_epoch(training))) - before
+
+
 def states_size_bytes(request: RunRequest) -> int:
-    """An upper bound for the size of all epochs' states; the reference implementations' models have
+    """An upper bound for the size of all kept states; the reference implementations' models have
     the workload's number of parameters."""
     parameters, ranks = request.workload.parameters * FLOAT_BYTES, request.ranks
     arrays = int(parameters * (ARRAYS_PER_PARAMETER + STATISTICS_SHARE * ranks))
-    return request.training.epochs * (arrays + HEADERS_BYTES * ranks)
+    return kept_epochs(request) * (arrays + HEADERS_BYTES * ranks)
 
 
 def mebibytes(size_bytes: int) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reference_impls.contract import Recomputation
 from suite.errors import SuiteError
-from suite.execution.kept_states import mebibytes, states_size_bytes
+from suite.execution.kept_states import kept_epochs, mebibytes, states_size_bytes
 from suite.execution.request import Accelerator, RunRequest
 from suite.files.paths import nearest_existing
 from suite.launch.placement import is_this_machine
@@ -76,16 +76,16 @@ def free_bytes(place: Path) -> int:
 
 
 def refuse_full_disk(request: RunRequest, place: Path, reserved_bytes: int) -> None:
-    """Raise SuiteError if the states of all epochs, and what the bundle may need, do not fit on the
-    disk that holds ``place``."""
+    """Raise SuiteError if the states that the run keeps, and what the bundle may need, do not fit
+    on the disk that holds ``place``."""
     free, needed = free_bytes(place), states_size_bytes(request)
-    epochs = request.training.epochs
+    epochs = kept_epochs(request)
     if free < needed + reserved_bytes:
         raise SuiteError(
             f"The training states of {epochs} epoch{'s' * (epochs > 1)} need {mebibytes(needed)},"
             f" and the run directory needs up to {mebibytes(reserved_bytes)}. The disk that holds"
-            f" {place} has only {mebibytes(free)} free; choose another --output, or run without"
-            " --keep-states."
+            f" {place} has only {mebibytes(free)} free; free some space, or choose another"
+            " --output."
         )
 
 

@@ -29,7 +29,12 @@ from suite.execution.events import (
     StatesKept,
     silent,
 )
-from suite.execution.kept_states import make_states_folder, refuse_states_folder, states_size_bytes
+from suite.execution.kept_states import (
+    kept_epochs,
+    make_states_folder,
+    refuse_states_folder,
+    states_size_bytes,
+)
 from suite.execution.preflight import preflight
 from suite.execution.preparation import Invocation, begin_lifetime
 from suite.execution.recorder import Recorder
@@ -119,9 +124,8 @@ def run_one(
     make_output(path, force)
     if request.keep_states:
         make_states_folder(path, force)
-        progress(
-            StatesKept(states_folder(path), states_size_bytes(request), request.training.epochs)
-        )
+        size_bytes = states_size_bytes(request)
+        progress(StatesKept(states_folder(path), size_bytes, kept_epochs(request)))
     kills = kills_for_memory()
     try:
         lifetime = replace(lifetime, idle_ns=_measure_baseload(path, request, progress))

@@ -18,7 +18,7 @@ from suite.execution.kept_states import (
     mebibytes,
     states_size_bytes,
 )
-from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight
+from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight, refuse_full_disk
 from suite.execution.run_directory import RESERVE_BYTES, RunLock, make_output
 
 MIB = 2**20
@@ -119,11 +119,32 @@ def test_states_are_replaced_and_nothing_else(tmp_path: Path) -> None:
         assert content(folder) == ([] if is_made else sorted([*states, *more]))
         for path in folder.glob("notes"):
             path.unlink()
-    sizes = SimpleNamespace(parameters=1000), SimpleNamespace(epochs=5)
-    request: Any = SimpleNamespace(workload=sizes[0], training=sizes[1], ranks=3)
-    # parameters and velocities, and of every rank 2 % and 64 KiB
-    assert states_size_bytes(request) == 5 * (2 * 4000 + 3 * (80 + 65536))
     assert [mebibytes(size) for size in (10 * MIB - MIB // 10, 10 * MIB)] == ["9.9 MiB", "10 MiB"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "resumed_after", "kept"),
+    [(None, None, 5), (20, None, 2), (21, None, 3), (999, None, 5), (None, 2, 3), (21, 2, 1)],
+)
+def test_disk_space_is_asked_for_the_states_that_are_kept(
+    steps: int | None, resumed_after: int | None, kept: int, tmp_path: Path
+) -> None:
+    """Of five epochs of ten steps: none after the step limit, which --short sets, too, and none
+    before the state that a resumed run starts from."""
+    training = SimpleNamespace(
+        epochs=5, steps=steps, data=SimpleNamespace(train_samples=99), global_batch_size=10
+    )
+    record = SimpleNamespace(epoch=resumed_after)
+    request: Any = SimpleNamespace(
+        workload=SimpleNamespace(parameters=1000),
+        training=training,
+        ranks=3,
+        resume=None if resumed_after is None else SimpleNamespace(record=record),
+    )
+    # parameters and velocities, and of every rank 2 % and 64 KiB
+    assert states_size_bytes(request) == kept * (2 * 4000 + 3 * (80 + 65536))
+    with pytest.raises(SuiteError, match=f"states of {kept} epochs? need .*another --output"):
+        refuse_full_disk(request, tmp_path, 2**80)
 
 
 def refusal(root: Path, **changes: Any) -> str:
@@ -135,8 +156,12 @@ def refusal(root: Path, **changes: Any) -> str:
     request = SimpleNamespace(
         placement=SimpleNamespace(hosts=values["hosts"]),
         training=SimpleNamespace(
-            accelerator=values["accelerator"], recomputation=None, epochs=values.get("epochs", 3)
+            accelerator=values["accelerator"],
+            recomputation=None,
+            epochs=values.get("epochs", 3),
+            steps=None,
         ),
+        resume=None,
         workload=SimpleNamespace(name="w", needs=SimpleNamespace(memory_size_bytes=100 * MIB)),
         directory=root / "run",
         keep_states=values["keep_states"],

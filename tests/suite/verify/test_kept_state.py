@@ -373,8 +373,9 @@ def test_a_run_is_kept_where_the_folder_of_states_is_refused(
 def test_a_disk_that_is_too_small_is_refused_beforehand(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    workload, training = SimpleNamespace(parameters=11_173_962), SimpleNamespace(epochs=10)
-    request = SimpleNamespace(workload=workload, training=training, ranks=1)
+    workload = SimpleNamespace(parameters=11_173_962)
+    training = SimpleNamespace(epochs=10, steps=None)
+    request = SimpleNamespace(workload=workload, training=training, ranks=1, resume=None)
     size = states_size_bytes(request)  # type: ignore[arg-type]
     assert size == pytest.approx(10 * 2 * 4 * 11_173_962, rel=0.03)
     monkeypatch.setattr(
