@@ -48,8 +48,6 @@ EXTRAS = {
     "tensorboard": "tensorboard",
 }
 """Modules that boards may do without, and the extra of this package that installs each."""
-
-
 REPLACE_NOTHING = ("run", "quick")
 ALSO_CALLED = {"reference": "reference-points"}
 """Further names of commands, which work and are not listed."""
@@ -177,14 +175,15 @@ def _makes_a_set(flat: list[str]) -> bool:
 
 def _resume_hint(words: list[str]) -> str:
     """What to type after an interrupt: into another folder where the command replaces nothing, and
-    from the last state where the run kept states (the closed division trains from the start)."""
+    from the last state where the run kept one (the closed division trains from the start)."""
     flat = _flat(words)
     if _makes_a_set(flat):
         return f"continue: {shell_command('suite', *flat)}"
-    goes_on = {"run", "--keep-states", "--output", "open"} <= set(flat)
-    if flat[0] in REPLACE_NOTHING and "--output" in flat and (goes_on or "--force" not in flat):
-        place = flat.index("--output") + 1
-        taken, numbers = flat[place], itertools.count(2)
+    place = flat.index("--output") + 1 if "--output" in flat else 0
+    taken, numbers = flat[place], itertools.count(2)
+    has_state = any(Path(f"{taken.rstrip('/')}.states").glob("epoch_*.npz"))
+    goes_on = has_state and {"run", "--keep-states", "--output", "open"} <= set(flat)
+    if flat[0] in REPLACE_NOTHING and place and (goes_on or "--force" not in flat):
         flat[place] = next(new for n in numbers if not Path(new := f"{taken}-{n}").exists())
         if goes_on and "--resume" in flat:
             flat[flat.index("--resume") + 1] = taken

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reference_impls.contract import Request
-from suite.bundle.layout import states_folder
+from suite.bundle.layout import RUN, states_folder
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import how_to_resume
 from suite.catalog.frameworks import Capability, refuse_without
@@ -144,8 +144,7 @@ def run_one(
     except InterruptedAfterEnd:
         raise
     except KeyboardInterrupt as interrupt:
-        closed = f"{path} keeps {_kept(path)}; `{shell_command('suite finish', path)}` seals it"
-        raise Interrupted(str(interrupt) or closed) from None
+        raise Interrupted(str(interrupt) or _interrupted(path)) from None
     if result.status != FINISHED:
         if ran_out_of_memory(path, kills):
             raise SuiteError(_out_of_memory(request, environment, progress))
@@ -155,6 +154,13 @@ def run_one(
         )
         raise SuiteError(said.rstrip())
     return result
+
+
+def _interrupted(path: Path) -> str:
+    """What an interrupt left, and what seals it, where the run had begun its record."""
+    if not (path / RUN).is_file():
+        return f"the run in {path} had not begun to train"
+    return f"{path} keeps {_kept(path)}; `{shell_command('suite finish', path)}` seals it"
 
 
 def _kept(path: Path) -> str:

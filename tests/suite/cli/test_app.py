@@ -287,6 +287,10 @@ def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bu
             "continue: suite run --workload lenet --division open --output o-2-2 --keep-states"
             " --resume o-2",
         ),
+        (
+            "run --workload lenet --division open --output early --keep-states",
+            "run again: suite run --workload lenet --division open --output early-2 --keep-states",
+        ),
         ("run --division open --output o", "continue: suite run --division open --output o"),
         (
             "run --division open --workload lenet --boards b --output o",
@@ -298,8 +302,12 @@ def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bu
 def test_what_is_typed_after_ctrl_c_works(
     typed: str, again: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder of the interrupted run is taken; its states are there to go on from."""
+    """The folder of the interrupted run is taken; its states are there to go on from, but for one
+    whose first epoch had not ended."""
     monkeypatch.chdir(tmp_path)
+    for name in ("o.states", "o-2.states"):
+        Path(name).mkdir()
+        (Path(name) / "epoch_1.npz").touch()
     assert _resume_hint(typed.split()) == again
 
 

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from suite import api
+from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.execution.implementation import start_implementation
 from suite.execution.recorder import Recorder
@@ -117,6 +118,21 @@ def test_ctrl_c_while_the_process_starts_is_an_interrupted_run(
         api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
     assert started[0].poll() is not None
     assert Bundle(tmp_path / "run").run().status == "interrupted"
+
+
+def test_ctrl_c_before_the_record_is_begun_leaves_nothing_to_seal(
+    metered: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """While the digests of the data are computed: `suite finish` would find no run."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    metered(GateMeter(lambda pid: None))
+    monkeypatch.setattr("suite.execution.preparation.digest_data", interrupt)
+    with pytest.raises(api.Interrupted, match=r"^the run in .*/run had not begun to train$"):
+        api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
+    assert not (tmp_path / "run" / RUN).exists()
 
 
 KILLED = """
