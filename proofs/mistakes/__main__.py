@@ -38,7 +38,10 @@ from suite.files.paths import repository_root
 COPIED = ("suite", "reference_impls", "reporter", "rules", "tests", "proofs", "pyproject.toml")
 IN_THE_COPY = "MISTAKES_IN"
 MAX_MISSED = 2
-BESIDE_THE_LOOP = ("test_beside_the_loop.py", "test_updates_by_parts_statistics_and_evaluations")
+BESIDE_THE_LOOP = (
+    "test_beside_the_loop.py",
+    "test_updates_by_parts_statistics_evaluations_and_compared_gradients",
+)
 TESTS = {
     WORKERS: ("test_frameworks.py", "test_workers_change_no_bit_of_a_mini_batch"),
     AVERAGED: BESIDE_THE_LOOP,

@@ -53,8 +53,8 @@ def main(framework: str) -> None:
     images = images.transpose(0, 2, 3, 1).copy() if framework == "tensorflow" else images
     implementation = model._implementation
     batch = implementation.to_device(Batch(images, labels))
-    alone_s = implementation.step(batch, 0.0, 1.0).communication_s
+    plain_s = implementation.step(batch, 0.0, 1.0).communication_s
     for _ in range(2):
         implementation.gradients(batch)
     after_s = implementation.step(batch, 0.0, 1.0).communication_s
-    print(json.dumps({"alone_s": alone_s, "after_s": after_s}))
+    print(json.dumps({"plain_s": plain_s, "after_s": after_s}))

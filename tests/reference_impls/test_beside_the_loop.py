@@ -30,4 +30,4 @@ def test_updates_by_parts_statistics_evaluations_and_compared_gradients(framewor
     assert evaluated["samples"] > 300
     assert evaluated["samples"] - evaluated["correct"] <= MOST_BY_ROUNDING
     # 20 layers sum statistics in both passes of a step; sums of a comparison are in no step's time.
-    assert (int(waits["alone_s"]), int(waits["after_s"])) == (40, 40)
+    assert (int(waits["plain_s"]), int(waits["after_s"])) == (40, 40)
