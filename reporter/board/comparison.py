@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from reporter.data.entries import make_labels
 from reporter.data.entry_scores import OF_ENTRIES, SCORE_S, EntryScores
 from reporter.data.frames import Frames, Row, rows_of
-from reporter.data.scores import SEVERAL_INSTRUMENTS
 from reporter.data.values import values_of_runs
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
@@ -24,6 +23,7 @@ from suite.metrics.comparisons import (
 )
 
 BOARD = ["workload", "division", "data", "round"]
+NOT_ONE_INSTRUMENT = "the runs' energies do not all come from one instrument"
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _of_runs(
         floor = load_scoring().floor_of(figure, scores.is_separated)
         return run_statistics(runs, floor**2), None
     if scores.instrument is None:
-        return None, SEVERAL_INSTRUMENTS
+        return None, NOT_ONE_INSTRUMENT
     score = scores.energy or scores.measured_energy
     return run_statistics(runs, math.inf if score is None else score.measured.fixed_variance), None
 

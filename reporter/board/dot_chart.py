@@ -21,7 +21,7 @@ from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
 MAX_ROWS = 60
 """Of a chart; the board's table of entries has all."""
 ERROR_UNKNOWN = "instrument's error unknown"
-NOT_COMPARED = "no interval is known for this figure"
+NOT_COMPARED = "this chart has no intervals of energies of runs"
 Group = Callable[[LeaderboardRow], str]
 SETTING = "setting"
 GROUPS: Mapping[str, Group] = {

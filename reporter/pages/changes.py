@@ -55,8 +55,8 @@ def _changes(lines: Sequence[EntryLine]) -> Iterator[Change]:
 
 
 def _faster(mine: Comparable, best: Comparable) -> str:
-    """How much faster than the best before a result surely is; without the ratio where frameworks
-    are on different accelerators. Empty where it is not."""
+    """By how much a result is significantly faster than the earlier best, in words; without the
+    ratio where the two frameworks ran on different accelerators. Empty if it is not faster."""
     found = compare_pair(replace(best, trained_on=None), mine)
     if not (isinstance(found, Ratio) and found.is_different and found.ratio > 1):
         return ""

@@ -220,10 +220,12 @@ def _place(board: Leaderboard, row: DotRow, chart: DotChart) -> str:
     if board.ranked and row.best.is_confirmed:
         return f"no. {row.place} of {count} systems"
     values = [_value(other) for other in chart.rows if other is not row]
-    others = counted(len(values), "other system")
+    others = counted(len(values), "other system") + (" shown" if chart.left_out else "")
     if shorter := sum(value < _value(row) for value in values):
         return f"longer than on {shorter} of {others}"
     longer = sum(value > _value(row) for value in values)
+    if not longer:
+        return f"the same time as on {others}"
     return f"shorter than on {others if longer == len(values) else f'{longer} of {others}'}"
 
 

@@ -10,7 +10,7 @@ from suite.files.schema import AboveZero, Positive
 
 @dataclass(frozen=True)
 class PublishedResult:
-    """One published result: ``time_s`` of training ``samples`` (each as often as it was used) in
+    """One published result: ``time_s`` of training on ``samples`` (one counts in every epoch) in
     mini-batches of ``batch_size``, and ``energy_j`` of the board meanwhile; None: not published.
 
     ``differs``: in what the measurement differs from the suite's workload. ``place`` is where in

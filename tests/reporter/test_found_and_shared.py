@@ -297,7 +297,9 @@ def test_published_times_name_a_device_and_stand_on_its_page(whole_site: Path) -
         page = (whole_site / "devices" / f"{literature.name}.html").read_text()
         for one in literature.results:
             assert f">{significant(one.time_per_1000_samples_s)}</td>" in page
-            assert one.place in page
+            energy_j = one.energy_per_1000_samples_j
+            shown = "not published" if energy_j is None else significant(energy_j)
+            assert f">{shown}</td>" in page and one.place in page
     (xavier,) = (each for each in load_literature() if each.name == "agx-xavier")
     energies_j = {one.model: one.energy_per_1000_samples_j for one in xavier.results}
     assert energies_j["ResNet-18"] == pytest.approx(494.8 / 22.5)
