@@ -468,8 +468,8 @@ class Implementation(abc.ABC):
 
     def gradients(self, device_batch: Any) -> Dict[str, Any]:
         """This rank's own gradients of a mini-batch's mean loss, by parameter, as arrays on the
-        host: parameters and velocities stay as they are. No other rank is asked but for
-        synchronised statistics, and no :meth:`step` counts the wait for them.
+        host: parameters and velocities stay as they are. Other ranks take part only in
+        synchronised statistics; no :meth:`step` counts the wait for them.
 
         Called before the first step and after epochs of several ranks, which compare them
         (reference_impls.agreement); those of an implementation without this method are not.

@@ -54,8 +54,8 @@ class PowerRule:
 
     ``channels`` are shell patterns; each must match a channel. ``unit`` is W for power, J for an
     energy counter. ``plausible_w`` bounds the readings of one channel; below zero is possible
-    because of a sensor's offset. A counter's reading is left out if its increase needs more power
-    than the upper bound.
+    because of a sensor's offset. An increase of a counter that needs more power than the upper
+    bound is a gap; in bundles from before round v0.3 the reading is left out.
 
     The sum times ``scale`` plus ``offset_w`` is the total's power (an estimate's calibration).
     ``gain_error`` is the relative error that the total is within in 95 % of cases. ``step`` is the
@@ -196,7 +196,8 @@ def totals_of_channels(
         for source in rule.sources:
             names = sorted(set(by_source.get(source, [])))
             matches = [fnmatch.filter(names, pattern) for pattern in rule.channels]
-            if all(matches) and all(_is_whole(names, pattern) for pattern in rule.channels):
+            is_whole = rule.is_before_v03 or all(_is_whole(names, each) for each in rule.channels)
+            if all(matches) and is_whole:
                 found.append(
                     PowerTotal(
                         rule,

@@ -21,6 +21,7 @@ import typer.main
 from typer import Option
 
 from suite import __version__
+from suite.bundle.layout import states_folder
 from suite.catalog.extensions import Extension, ListedCommand, extensions, read_extension
 from suite.cli.panels import in_panels
 from suite.cli.streams import tolerant_streams
@@ -181,7 +182,7 @@ def _resume_hint(words: list[str]) -> str:
         return f"continue: {shell_command('suite', *flat)}"
     place = flat.index("--output") + 1 if "--output" in flat else 0
     taken, numbers = flat[place], itertools.count(2)
-    has_state = any(Path(f"{taken.rstrip('/')}.states").glob("epoch_*.npz"))
+    has_state = any(states_folder(Path(taken)).glob("epoch_*.npz"))
     goes_on = has_state and {"run", "--keep-states", "--output", "open"} <= set(flat)
     if flat[0] in REPLACE_NOTHING and place and (goes_on or "--force" not in flat):
         flat[place] = next(new for n in numbers if not Path(new := f"{taken}-{n}").exists())

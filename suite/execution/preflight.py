@@ -8,6 +8,7 @@ from reference_impls.contract import Recomputation
 from suite.errors import SuiteError
 from suite.execution.kept_states import kept_epochs, mebibytes, states_size_bytes
 from suite.execution.request import Accelerator, RunRequest
+from suite.files.counted import counted
 from suite.files.paths import nearest_existing
 from suite.launch.placement import is_this_machine
 from suite.machine.procfs import memory_bytes
@@ -82,7 +83,7 @@ def refuse_full_disk(request: RunRequest, place: Path, reserved_bytes: int) -> N
     epochs = kept_epochs(request)
     if free < needed + reserved_bytes:
         raise SuiteError(
-            f"The training states of {epochs} epoch{'s' * (epochs > 1)} need {mebibytes(needed)},"
+            f"The training states of {counted(epochs, 'epoch')} need {mebibytes(needed)},"
             f" and the run directory needs up to {mebibytes(reserved_bytes)}. The disk that holds"
             f" {place} has only {mebibytes(free)} free; free some space, or choose another"
             " --output."

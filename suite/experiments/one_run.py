@@ -119,7 +119,7 @@ def run_one(
     preflight(request)
     for problem in admit_run(request.placement, environment, request.framework.argument):
         progress(NodeMismatch(problem.sentence, problem.remedy))
-    if request.keep_states:
+    if request.keep_states and force:  # only then make_output deletes a run
         refuse_states_folder(path, force)
     make_output(path, force)
     if request.keep_states:

@@ -31,7 +31,6 @@ from suite.metrics.uncertainty import (
 from suite.metrics.window import (
     GAP_PERIODS,
     WindowValue,
-    counter_increase,
     integrate_rates,
     plausible_counts,
     plausible_rates,
@@ -70,22 +69,6 @@ def integrate_power(
     """Energy in [start, stop] from power readings (W); readings outside ``plausible_w`` are left
     out. See :func:`integrate_rates`."""
     return Energy(**vars(integrate_rates(t_ns, power_w, start_ns, stop_ns, period_s, plausible_w)))
-
-
-def difference_counter(
-    t_ns: Times,
-    energy_j: Values,
-    start_ns: int,
-    stop_ns: int,
-    period_s: float,
-    max_w: float = math.inf,
-) -> Energy:
-    """Energy in [start, stop] from readings of an energy counter (J) without wraps; see
-    :func:`counter_increase`.
-
-    A reading is left out if its increase needs more power than ``max_w``.
-    """
-    return Energy(**vars(counter_increase(t_ns, energy_j, start_ns, stop_ns, period_s, max_w)))
 
 
 def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:
@@ -129,10 +112,12 @@ def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: in
         value=energy_j,
         uncertainty=replace(uncertainty, gain=rule.gain_error * abs(energy_j)),
     )
-    return _with_rails_behind(energy, channels, total, (start_ns, stop_ns))
+    if rule.is_before_v03:
+        return energy
+    return with_rails_behind(energy, channels, total, (start_ns, stop_ns))
 
 
-def _with_rails_behind(
+def with_rails_behind(
     energy: Energy, channels: Channels, total: PowerTotal, window: Window
 ) -> Energy:
     """The energy of a total, or none where the rails behind it read more: labels of a carrier board
@@ -204,6 +189,10 @@ def _which_are_alive(channels: Channels, total: PowerTotal) -> list[Mask]:
 
 def _counter(channels: Channels, total: PowerTotal, name: str) -> EnergyCounter:
     """The readings of a total's counter that count."""
+    return channels.cached(("counter", total, name), lambda: _read_counter(channels, total, name))
+
+
+def _read_counter(channels: Channels, total: PowerTotal, name: str) -> EnergyCounter:
     rule, ordered = total.rule, channels.get(total.source, name).in_time
     t_ns, counts, max_w = ordered.t_ns, ordered.values, rule.plausible_w[1]
     if rule.is_before_v03:

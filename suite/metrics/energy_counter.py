@@ -49,7 +49,7 @@ class EnergyCounter:
         return lengths_s
 
     def increase(self, window: Window, period_s: float) -> WindowValue:
-        """Increase in a window, of which a gap covers nothing, however short it is."""
+        """Increase in a window; gaps do not count as covered, not even short ones."""
         whole = counter_increase(self.t_ns, self.energy_j, *window, period_s)
         if not self.is_gap.any():
             return whole
@@ -68,7 +68,8 @@ class EnergyCounter:
             return 0.0
         powers_w = self.power_w[self.is_gap]
         apart_w = np.maximum(self.usual_w[1] - powers_w, powers_w - self.usual_w[0])
-        return float(self.gaps_s(window) @ np.maximum(0.0, apart_w))
+        # NaN: a gap between two readings of one time
+        return float(self.gaps_s(window) @ np.fmax(0.0, apart_w))
 
 
 def mended_counter(
@@ -80,9 +81,11 @@ def mended_counter(
     A gap is where it fell or jumped and goes on from there, where readings do not count, and where
     its power is absurd; there, an unusual power is replaced by the power beside it.
     """
+    known = np.isfinite(counts)  # the counter went on where it was not read
+    t_ns, counts, is_stuck = t_ns[known], counts[known], is_stuck[known]
     # the counter stopped at some moment before the first reading that shows it
     is_stopped = is_stuck | np.append(is_stuck[1:], False)
-    kept = np.flatnonzero(np.isfinite(counts) & ~is_stopped)
+    kept = np.flatnonzero(~is_stopped)
     if not _rises(t_ns[kept], counts[kept], max_w, delay_s).all():
         kept = _followed(kept, t_ns, counts, (max_w, delay_s))
     t_ns, is_gap = t_ns[kept], np.diff(kept) > 1

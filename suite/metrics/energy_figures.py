@@ -97,8 +97,10 @@ def energy_figures(
             for name in ("energy_j", "energy_per_epoch_j")
         }
     sensor = sensor_of(totals)
-    # a window of n periods has n - 1 readings at least, at whatever moments they are made
-    period_s = counted_s(run, uncounted) / (energy.count + 1) if run else None
+    period_s = energy.achieved_period_s
+    if run and not any(total.rule.is_before_v03 for total in totals):
+        # a window of n periods has n - 1 readings at least, at whatever moments they are made
+        period_s = counted_s(run, uncounted) / (energy.count + 1)
     level = measurement_level(totals, period_s, has_idle=has_idle)
     whole = Figure(
         energy.energy_j,

@@ -24,8 +24,11 @@ SPIKE, SUSTAINED = 10.0, 3
 OTHER_UNIT = 300.0
 """No load falls to such a fraction of itself and stays there: W that became mW."""
 RAIL_DECADES = 3
-"""W that became mW: by less one of several rails may change honestly, between idle and load. No
-load changes the scatter alike, so that the level may differ by as many times NEAR_TEN."""
+"""One of several rails is judged from a factor of 1,000 on (W that became mW): smaller changes may
+be honest, between idle and load."""
+RAIL_NEAR_TEN = 0.09
+"""Decades by which such a rail's level may miss the power of ten: no load changes level and scatter
+alike."""
 JUMP, LEVEL_OF, SCATTER_OF, NEAR_TEN, ALIKE = 5.0, 10, 40, 0.03, 0.3
 """Readings on both sides of a jump of this size are compared: a change of the unit multiplies their
 level by a power of ten (to within NEAR_TEN decades) and their scatter alike. A load changes both
@@ -175,7 +178,7 @@ def _decades(before: Values, after: Values, is_board: bool, is_rail: bool) -> fl
     is_beyond_load = is_board and abs(jump) > math.log10(MOST_LOAD)
     if is_rail and abs(round(jump)) < RAIL_DECADES:
         return 0
-    near = NEAR_TEN * (RAIL_DECADES if is_rail else 1)
+    near = RAIL_NEAR_TEN if is_rail else NEAR_TEN
     if min(scatters) == 0 or not (is_beyond_load or abs(jump - round(jump)) <= near):
         return 0
     return jump if abs(np.log10(scatters[1] / scatters[0]) - jump) < ALIKE else 0

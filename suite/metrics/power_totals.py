@@ -24,7 +24,7 @@ from suite.catalog.power import (
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import write_json
 from suite.files.schema import from_plain
-from suite.metrics.energy import Energy, energy_of, refuted
+from suite.metrics.energy import Energy, energy_of, refuted, with_rails_behind
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,14 @@ def measure_totals(
     """Every total whose channels were all read, with its energy in the window, in order of
     preference.
 
-    One of the machine that reads less than its CPU and GPU together does not contain them: it has
-    no energy, with the reason. One that another instrument of the same contradicts has
+    A total of the machine that reads less than its CPU and GPU together does not contain them: it
+    has no energy, with the reason. A total that another instrument of the same contradicts has
     ``contradicted_by``.
     """
     measured = [
-        MeasuredTotal(total, energy_of(channels, total, *window))
+        MeasuredTotal(
+            total, with_rails_behind(energy_of(channels, total, *window), channels, total, window)
+        )
         for total in _totals_read(channels, rules)
     ]
     chips = _best_of_parts(measured)

@@ -40,7 +40,8 @@ class Uncertainty:
 
     ``sampling``: power between readings; None where the readings do not tell (on a fixed clock, or
     too few). ``quantisation``: the sensor's resolution. ``gain``: its stated accuracy. ``gaps``:
-    pauses of more than three periods. ``time``: the age of readings, and the window's ends.
+    pauses of more than three periods; of a counter, times in which it may have lost count.
+    ``time``: the age of readings, and the window's ends.
     ``possibly_aliased``: the readings were taken on a fixed clock, which beats with a regular load.
     """
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from suite.catalog.power import PowerTotal, load_power_rules
 from suite.files.counted import counted
-from suite.metrics.energy import Energy, _sum, difference_counter, integrate_power
+from suite.metrics.energy import Energy, _sum, integrate_power
+from suite.metrics.window import counter_increase
 
 ANYTHING = (-math.inf, math.inf)
 BOOT_NS = 40 * 86400 * 10**9  # a board that has been up for forty days
@@ -92,9 +93,9 @@ def test_the_order_of_the_readings_does_not_matter(t_s, random) -> None:
 @given(irregular_times(), st.floats(0.01, 500), window_ends)
 def test_a_counter_of_constant_power_gives_power_times_time(t_s, power_w, window) -> None:
     counter_j = 1e6 + power_w * (ns(t_s) - int(ns(t_s[0]))) / 1e9
-    measured = difference_counter(ns(t_s), counter_j, *(int(ns(end)) for end in window), 1000)
+    measured = counter_increase(ns(t_s), counter_j, *(int(ns(end)) for end in window), 1000)
     # 1e6 J take digits
-    assert measured.energy_j == pytest.approx(
+    assert measured.value == pytest.approx(
         power_w * (int(ns(window[1])) - int(ns(window[0]))) / 1e9, rel=1e-6
     )
 
@@ -169,17 +170,17 @@ def test_absurd_and_negative_readings_are_left_out_and_counted() -> None:
 
 def test_a_counter_that_steps_back_is_left_out() -> None:
     counter_j = np.array([0, 5, 2, 15, 20.0])
-    measured = difference_counter(ns([0, 1, 2, 3, 4]), counter_j, int(ns(0)), int(ns(4)), 1.0)
-    assert (measured.energy_j, measured.rejected) == (pytest.approx(20.0), 1)
+    measured = counter_increase(ns([0, 1, 2, 3, 4]), counter_j, int(ns(0)), int(ns(4)), 1.0)
+    assert (measured.value, measured.rejected) == (pytest.approx(20.0), 1)
 
 
 def test_a_counter_whose_readings_lie_inside_the_window_is_extrapolated_at_the_adjacent_power() -> (
     None
 ):
-    measured = difference_counter(
+    measured = counter_increase(
         ns([1, 2, 3]), np.array([100, 110, 130.0]), int(ns(0)), int(ns(4)), 1.0
     )
-    assert measured.energy_j == pytest.approx(10 + 30 + 20)
+    assert measured.value == pytest.approx(10 + 30 + 20)
 
 
 def test_a_million_readings_after_long_uptime_lose_no_precision() -> None:

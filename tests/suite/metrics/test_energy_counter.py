@@ -110,6 +110,16 @@ def test_a_counter_without_readings_for_a_while_missed_nothing() -> None:
     assert found.uncertainty is not None and found.uncertainty.gaps == 0
 
 
+def test_readings_that_are_no_numbers_are_no_gap_and_a_repeated_time_has_no_width() -> None:
+    t_ns = np.arange(60, dtype=np.int64) * 10**9
+    counts = 1000 + 30.0 * np.arange(60)
+    unknown = mended_counter(t_ns, np.where(t_ns == t_ns[20], np.nan, counts), t_ns < 0, 2e3, 0.0)
+    assert not unknown.is_gap.any() and len(unknown.t_ns) == 59
+    t_ns[30], counts[30:] = t_ns[29], counts[30:] - 1500
+    again = mended_counter(t_ns, counts, t_ns < 0, 2e3, 0.0)
+    assert again.is_gap[29] and again.gaps_half_width((0, int(t_ns[-1]))) >= 0
+
+
 def test_a_counter_that_loses_count_again_and_again_has_no_energy() -> None:
     found, _ = energy(lambda t_s, true_j: true_j + 9000 * np.floor(t_s / 6))
     assert found.energy_j is None and "cover" in str(found.reason)

@@ -2,6 +2,7 @@
 added."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -123,6 +124,9 @@ def test_an_input_rail_that_reads_less_than_the_rails_behind_it_does_not_count(s
     figure = energy_figures(channels, totals, RUN, ())["energy_j"]
     assert (figure.value, figure.reason) == (None, measured.energy.reason)
     assert epoch_energy(channels, totals, RUN[0], RUN[0] + 10**10) is None
+    old = [replace(rule, must_agree=False) for rule in RULES]
+    kept = energy_figures(channels, power_totals(channels, old, RUN), RUN, ())["energy_j"]
+    assert kept.value == pytest.approx(295.6, rel=1e-3), "as it was recorded before round v0.3"
 
 
 def test_an_input_rail_within_the_accuracy_of_the_rails_behind_it_counts() -> None:
