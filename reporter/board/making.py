@@ -27,6 +27,7 @@ from reporter.data.entries import (
     make_labels,
 )
 from reporter.data.entry_scores import RANKED, EntryScores, Status
+from reporter.data.figure_fields import kind_of_sensor
 from reporter.data.frames import (
     ACCEPTED,
     GENERATED,
@@ -223,7 +224,9 @@ def _board_rows(
             f"entries/{name}.html",
             ranks.get(name, NOT_ACCEPTED),
             scores,
-            instrument_order(scores.instrument or _kind(found.get(EPOCH_ENERGY, {})), scoring),
+            instrument_order(
+                scores.instrument or kind_of_sensor(found.get(EPOCH_ENERGY, {})), scoring
+            ),
             facets[name],
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
             findings[name],
@@ -315,10 +318,6 @@ def _facets(entry: Row, figures: Mapping[str, Row], status: str) -> dict[str, st
     return {
         facet.name: special.get(facet.name) or show_facet(entry.get(facet.name)) for facet in FACETS
     }
-
-
-def _kind(energy: Row) -> tuple[str | None, str | None]:
-    return energy.get("tier"), energy.get("covers")
 
 
 def _sensor(energy: Row) -> str:

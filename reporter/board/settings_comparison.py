@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from reporter.data.figure_fields import kind_of_sensor
 from reporter.data.frames import POINTS, Frames, Row, is_known, records
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
@@ -120,17 +121,13 @@ def _pairs(
         ]
         if isinstance(one, str) or isinstance(other, str):
             yield replace(pair, reason="; ".join(reasons))
-        elif len({_instrument(values[run]) for run in (*groups[value], *groups[base])}) > 1:
+        elif len({kind_of_sensor(values[run]) for run in (*groups[value], *groups[base])}) > 1:
             yield replace(pair, reason=OTHER_INSTRUMENTS)
         else:
             bounds = score_ratio(one, other, level, level)
             yield replace(
                 pair, ratio=bounds.ratio, low=bounds.low, high=bounds.high, p=_p(one, other)
             )
-
-
-def _instrument(row: Row) -> tuple[object, object]:
-    return row["tier"], row["covers"]
 
 
 def _statistics_or_reason(rows: Sequence[Row | None]) -> RunStatistics | str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from reference_impls.contract import EQUAL, FLOAT32, LOCAL, WAITING
 from reporter.data.entry_scores import MEASURED_J, SCORE_S, EntryScores
+from reporter.data.figure_fields import kind_of_sensor
 from reporter.data.frames import (
     ALIKE,
     BARE,
@@ -265,7 +266,7 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
         some = len(missing) < len(members)
         of = f"{len(missing)} of {len(members)} runs: " if some else ""
         return {**row, "reason": f"{of}{missing[0]['reason'] or 'no reason given'}"}
-    if len({(member["tier"], member["covers"]) for member in members}) > 1:
+    if len(set(map(kind_of_sensor, members))) > 1:
         return {**row, "reason": SEVERAL_INSTRUMENTS}
     mean = math.fsum(values) / len(values)
     row |= {"value": mean, "low": min(values), "high": max(values)}

@@ -28,6 +28,12 @@ def sensor_columns(figure: Mapping[str, Any]) -> Row:
     }
 
 
+def kind_of_sensor(figure: Row) -> tuple[str | None, str | None]:
+    """Tier and coverage of a figure's sensor: energies and powers of several kinds are not
+    compared, and have no mean."""
+    return figure.get("tier"), figure.get("covers")
+
+
 def _names(values: object) -> str | None:
     return (
         plain_or_none(" and ".join(map(str, values)), MAX_LENGTH)

@@ -20,6 +20,7 @@ from reporter.data.entry_scores import (
     Score,
     Status,
 )
+from reporter.data.figure_fields import kind_of_sensor
 from reporter.data.frames import WITHOUT, Row, is_known
 from reporter.data.missed import is_short, why_unranked, with_shares
 from suite.catalog.divisions import Division
@@ -125,10 +126,7 @@ def _sessions(runs: Sequence[Row], scoring: Scoring) -> dict[str, str] | None:
 def _instrument(runs: Sequence[Row], figures: FiguresOfRuns) -> tuple[str, str] | None:
     """The tier and the coverage of the runs' energies, if they share them."""
     energies = [figures.get(run["run_id"], {}).get("energy_per_epoch_j") for run in runs]
-    kinds = {
-        (energy["tier"], energy["covers"]) if energy is not None else (None, None)
-        for energy in energies
-    }
+    kinds = {kind_of_sensor(energy) if energy is not None else (None, None) for energy in energies}
     (tier, covers), *others = kinds
     return (str(tier), str(covers)) if not others and is_known(tier) and is_known(covers) else None
 

@@ -88,6 +88,7 @@ def measure_totals(
     has no energy, with the reason. A total that another instrument of the same contradicts has
     ``contradicted_by``.
     """
+    # an energy by a rule from before round v0.3 was not compared with the rails behind it
     measured = [
         MeasuredTotal(
             total, with_rails_behind(energy_of(channels, total, *window), channels, total, window)
