@@ -16,12 +16,12 @@ from pathlib import Path
 
 from suite.catalog.data_sets import DataSetDefinition, folder, load_data_set
 from suite.datasets.digest_lists import (
-    decoded_lines_of_folder,
+    decoded_lines_of,
     digest_of_list,
-    lines_of_folder,
+    lines_of,
     name_in_line,
 )
-from suite.datasets.layouts import named_pictures
+from suite.datasets.layouts import table_pictures
 from suite.datasets.recipes import make_pictures
 from suite.errors import SuiteError
 from suite.files.digest import file_digest
@@ -43,13 +43,13 @@ def pin(definition: DataSetDefinition, directory: Path, output: Path) -> str:
                 f"{directory / table.name} is not the published table: MD5 {found}, expected"
                 f" {table.md5}."
             )
-    wanted = named_pictures(definition, directory)
-    lines = tuple(line for line in lines_of_folder(directory) if name_in_line(line) in wanted)
-    missing = sorted(wanted - {name_in_line(line) for line in lines})
+    pictures = table_pictures(definition, directory)
+    lines = lines_of(pictures)
+    missing = sorted(pictures.keys() - {name_in_line(line) for line in lines})
     if missing:
         more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
         raise SuiteError(
-            f"{directory}: {len(missing)} of {len(wanted)} images are missing:"
+            f"{directory}: {len(missing)} of {len(pictures)} images are missing:"
             f" {', '.join(missing[:MAX_NAMES])}{more}; nothing was written."
         )
     output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -65,7 +65,8 @@ def pin_made(definition: DataSetDefinition, photographs: Path) -> str:
             f'[[tables]]\nname = "{table.name}"\nmd5 = "{file_digest(made, table.name).md5}"\n\n'
             for table in definition.tables
         )
-        files, pixels = lines_of_folder(made), decoded_lines_of_folder(made)
+        pictures = table_pictures(definition, made)
+        files, pixels = lines_of(pictures), decoded_lines_of(pictures)
         size_bytes = sum(path.stat().st_size for path in made.rglob("*.jpg"))
     return (
         f'{tables}[pictures]\nsha256 = "{digest_of_list(files)}"\n'

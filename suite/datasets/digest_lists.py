@@ -16,8 +16,7 @@ from suite.errors import FileError
 from suite.files.canonical import sha256_of_lines
 from suite.files.digest import sha256
 
-PICTURE_FOLDERS = ("images", "train", "test")
-CANONICAL_FOLDER = PICTURE_FOLDERS[0]
+CANONICAL_FOLDER = "images"
 MADE_LIST = "pictures.sha256"
 """The list of pictures that were made, in their data set's folder."""
 MAX_LIST_BYTES = 64 * 2**20
@@ -33,32 +32,29 @@ class ListDifference:
     changed: tuple[str, ...]
 
 
-def lines_of_folder(directory: Path, folders: Sequence[str] = PICTURE_FOLDERS) -> tuple[str, ...]:
-    """One line for each picture below the folders, sorted by name; reads every picture. Raises
-    OSError."""
-    found = _pictures(directory, folders)
+def lines_of(pictures: Mapping[str, Path]) -> tuple[str, ...]:
+    """One line for each of these pictures that is there, links left out, sorted by name; reads
+    every one. Raises OSError."""
+    found = _plain_files(pictures)
     return tuple(f"{sha256(found[name])}  {name}" for name in sorted(found))
 
 
-def decoded_lines_of_folder(directory: Path) -> tuple[str, ...]:
+def decoded_lines_of(pictures: Mapping[str, Path]) -> tuple[str, ...]:
     """The same with the SHA-256 of each picture's RGB pixels; decodes every picture. Raises
     OSError."""
     from PIL import Image  # start-up: loads Pillow
 
     lines = []
-    for name, path in sorted(_pictures(directory, PICTURE_FOLDERS).items()):
+    for name, path in sorted(_plain_files(pictures).items()):
         with Image.open(path) as image:
             pixels = image.convert("RGB").tobytes()
         lines.append(f"{hashlib.sha256(pixels).hexdigest()}  {name}")
     return tuple(lines)
 
 
-def _pictures(directory: Path, folders: Sequence[str]) -> Mapping[str, Path]:
+def _plain_files(pictures: Mapping[str, Path]) -> Mapping[str, Path]:
     return {
-        f"{CANONICAL_FOLDER}/{path.name}": path
-        for folder in folders
-        for path in (directory / folder).glob("*.jpg")
-        if not path.is_symlink()
+        name: path for name, path in pictures.items() if path.is_file() and not path.is_symlink()
     }
 
 

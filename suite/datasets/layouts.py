@@ -12,13 +12,14 @@ from pathlib import Path
 
 from suite.catalog.data_sets import DataFile, DataSetDefinition
 from suite.catalog.data_sets import folder as definitions_folder
+from suite.datasets.class_folders import SPLITS
 from suite.datasets.digest_lists import (
     CANONICAL_FOLDER,
     MADE_LIST,
     compare_list,
-    decoded_lines_of_folder,
+    decoded_lines_of,
     digest_of_list,
-    lines_of_folder,
+    lines_of,
     read_list,
 )
 from suite.errors import SuiteError
@@ -131,7 +132,7 @@ def _gld23k(definition: DataSetDefinition, directory: Path, checksums: bool) -> 
     """Tables and pictures; verified when the tables are the published ones and every picture is the
     one that the definition pins."""
     counts, verified = [], definition.pictures is not None
-    for table, split in zip(definition.tables, ("train", "test"), strict=True):
+    for table, split in zip(definition.tables, SPLITS, strict=True):
         path = directory / table.name
         rows = read_table(path, definition.classes or 0)
         folder = picture_folder(directory, split)
@@ -154,25 +155,26 @@ def picture_folder(directory: Path, split: str) -> Path:
     )
 
 
-def named_pictures(definition: DataSetDefinition, directory: Path) -> set[str]:
-    """The pictures that the tables of a data set name, as they are named in a digest list. Raises
-    SuiteError for a malformed table."""
-    ids = (
-        image_id
-        for table in definition.tables
+def table_pictures(definition: DataSetDefinition, directory: Path) -> dict[str, Path]:
+    """The pictures that the tables of a data set name, by their names in a digest list, each where
+    the readers open it. Raises SuiteError for a malformed table."""
+    return {
+        f"{CANONICAL_FOLDER}/{image_id}.jpg": folder / f"{image_id}.jpg"
+        for table, split in zip(definition.tables, SPLITS, strict=True)
+        for folder in [picture_folder(directory, split)]
         for image_id in read_table(directory / table.name, definition.classes or 0)
-    )
-    return {f"{CANONICAL_FOLDER}/{image_id}.jpg" for image_id in ids}
+    }
 
 
 def _different_pictures(definition: DataSetDefinition, directory: Path) -> str | None:
     """How the pictures that the tables name differ from those that are pinned: their number, and
     the first; None if they do not."""
     assert definition.pictures is not None
-    found, pinned = lines_of_folder(directory), definition.pictures
+    pictures, pinned = table_pictures(definition, directory), definition.pictures
+    found = lines_of(pictures)
     if pinned.decoded_sha256 is not None and (
         digest_of_list(found) == pinned.sha256
-        or digest_of_list(decoded_lines_of_folder(directory)) == pinned.decoded_sha256
+        or digest_of_list(decoded_lines_of(pictures)) == pinned.decoded_sha256
     ):
         return None
     listed = _pinned_lines(definition, directory)
@@ -181,11 +183,10 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
             f"{directory} has images that differ from the published ones of {definition.title},"
             " because another JPEG library made them"
         )
-    names = named_pictures(definition, directory)
-    different = compare_list(listed, found, names)
+    different = compare_list(listed, found, pictures)
     wrong = (*different.missing, *different.changed)
     return (
-        f"{directory} lacks {len(different.missing)} of the {len(names)} images; images that"
+        f"{directory} lacks {len(different.missing)} of the {len(pictures)} images; images that"
         f" differ from the published ones (re-encoded, for example): {len(different.changed)}; the"
         f" first one missing or different is {wrong[0]}"
         if wrong

@@ -17,12 +17,8 @@ from suite.bundle.reader import RunRecord
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
-from suite.datasets.digest_lists import (
-    decoded_lines_of_folder,
-    digest_of_list,
-    lines_of_folder,
-)
-from suite.datasets.layouts import root_of
+from suite.datasets.digest_lists import decoded_lines_of, digest_of_list, lines_of
+from suite.datasets.layouts import root_of, table_pictures
 from suite.execution.power_pulse import Pulse, run_pulse
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
@@ -123,11 +119,12 @@ def prepare(request: RunRequest, environment: Environment, invocation: Invocatio
 
 
 def digest_data(name: str, directory: Path) -> DataRecord:
-    """Read every file of the data set ``name`` in ``directory`` that its definition lists; its
-    pictures only if they are pinned, and their pixels only if the files are other ones.
+    """Read every file of the data set ``name`` in ``directory`` that its definition lists; the
+    pictures of its tables only if they are pinned, and their pixels only if the files are other
+    ones.
 
-    Files that are missing are left out: the checker reports them. Raises OSError for a file that
-    cannot be read.
+    Files that are missing are left out: the checker reports them. Raises OSError for a file, and
+    SuiteError for a table of pinned pictures, that cannot be read.
     """
     definition, taken_ns = load_data_set(name), contract.monotonic_ns()
     root = root_of(definition, directory)
@@ -139,10 +136,11 @@ def digest_data(name: str, directory: Path) -> DataRecord:
     pinned = definition.pictures
     if pinned is None:
         return DataRecord(name, taken_ns, files)
-    lines = lines_of_folder(directory)
+    pictures = table_pictures(definition, directory)
+    lines = lines_of(pictures)
     digest, decoded = digest_of_list(lines), None
     if pinned.decoded_sha256 is not None and digest != pinned.sha256:
-        decoded = digest_of_list(decoded_lines_of_folder(directory))
+        decoded = digest_of_list(decoded_lines_of(pictures))
     return DataRecord(name, taken_ns, files, len(lines), digest, decoded)
 
 

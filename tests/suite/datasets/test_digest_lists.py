@@ -6,19 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from suite.catalog.data_sets import DataSetDefinition, ImageTable, Pictures, load_data_set
+from suite.compliance.rules.data import proves_pictures
 from suite.datasets import layouts
 from suite.datasets.digest_lists import (
     ListDifference,
     compare_list,
     digest_of_list,
-    lines_of_folder,
     read_list,
 )
 from suite.datasets.layouts import inspect_data_set
 from suite.datasets.prepare import generate_data_set
 from suite.errors import SuiteError
+from suite.execution import preparation
 from suite.execution.preparation import digest_data
 from suite.files.digest import file_digest
 from tools.pin_pictures import pin
@@ -56,6 +58,37 @@ def test_pictures_as_pinned_are_verified(landmarks: Path, pinned: DataSetDefinit
     assert not inspect_data_set(replace(pinned, pictures=None), landmarks, True).verified, (
         "tables alone prove no picture"
     )
+
+
+@pytest.mark.parametrize(("read", "unread"), [("images", "train"), ("train", "test")])
+def test_the_picture_that_is_digested_is_the_one_that_the_readers_open(
+    read: str,
+    unread: str,
+    landmarks: Path,
+    pinned: DataSetDefinition,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The published picture in a folder from which it is not read proves nothing."""
+    monkeypatch.setattr(preparation, "load_data_set", lambda name: pinned)
+    (landmarks / "images").rename(landmarks / read)
+    shutil.copytree(landmarks / read, landmarks / unread)
+    assert inspect_data_set(pinned, landmarks, True).verified
+    Image.new("RGB", (8, 8)).save(sorted((landmarks / read).glob("train*.jpg"))[3])
+    assert not inspect_data_set(pinned, landmarks, True).verified
+    record = digest_data("gld23k", landmarks)
+    assert pinned.pictures is not None and not proves_pictures(pinned.pictures, record)
+
+
+@pytest.mark.parametrize("more", ["images/more.jpg", "images/._train000001.jpg", "train/more.jpg"])
+def test_a_picture_that_no_table_names_is_not_digested(
+    more: str, landmarks: Path, pinned: DataSetDefinition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preparation, "load_data_set", lambda name: pinned)
+    (landmarks / more).parent.mkdir(exist_ok=True)
+    (landmarks / more).write_bytes(b"\0")
+    assert inspect_data_set(pinned, landmarks, True).verified
+    record = digest_data("gld23k", landmarks)
+    assert pinned.pictures is not None and proves_pictures(pinned.pictures, record)
 
 
 def test_a_picture_that_was_coded_anew_is_named(landmarks: Path, pinned: DataSetDefinition) -> None:
@@ -128,4 +161,4 @@ def test_the_harness_digests_tables_but_not_pictures_that_nobody_pinned(landmark
     record = digest_data("gld23k", landmarks)
     assert [file.name for file in record.files] == ["mini_gld_train_split.csv", "mini_gld_test.csv"]
     assert (record.pictures, record.pictures_sha256) == (0, None)
-    assert len(lines_of_folder(landmarks)) > 203
+    assert len(list((landmarks / "images").iterdir())) > 203

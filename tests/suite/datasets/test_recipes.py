@@ -2,7 +2,6 @@
 files or by their pixels."""
 
 import csv
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partialmethod
 from pathlib import Path
@@ -24,12 +23,12 @@ from suite.compliance.rules.data import proves_pictures
 from suite.datasets import recipes
 from suite.datasets.digest_lists import (
     MADE_LIST,
-    decoded_lines_of_folder,
+    decoded_lines_of,
     digest_of_list,
-    lines_of_folder,
+    lines_of,
     read_list,
 )
-from suite.datasets.layouts import inspect_data_set
+from suite.datasets.layouts import inspect_data_set, table_pictures
 from suite.datasets.locate import PreparedDataSet
 from suite.datasets.prepare import from_directory
 from suite.datasets.recipes import crop_of, make_pictures
@@ -61,7 +60,7 @@ def definition(
     published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> DataSetDefinition:
     """Sixteen pictures of three classes, pinned as they are made here."""
-    lines = _photographs(published)
+    lines = lines_of({f"images/{path.name}": path for path in published.rglob("*.jpg")})
     (tmp_path / "sources.sha256").write_text("".join(f"{line}\n" for line in lines))
     monkeypatch.setattr(recipes, "definitions_folder", lambda: tmp_path)
     full = load_data_set(NAME)
@@ -82,14 +81,15 @@ def definition(
     made = tmp_path / "made"
     made.mkdir()
     make_pictures(small, published, made, lambda done, of: None)
+    pictures = table_pictures(small, made)
     pinned = replace(
         small,
         tables=tuple(
             ImageTable(each.name, file_digest(made, each.name).md5) for each in small.tables
         ),
         pictures=Pictures(
-            digest_of_list(lines_of_folder(made)),
-            decoded_sha256=digest_of_list(decoded_lines_of_folder(made)),
+            digest_of_list(lines_of(pictures)),
+            decoded_sha256=digest_of_list(decoded_lines_of(pictures)),
         ),
     )
     for module in ("suite.datasets.prepare", "suite.datasets.locate", preparation.__name__):
@@ -101,15 +101,6 @@ def definition(
 def prepared(definition: DataSetDefinition, published: Path, tmp_path: Path) -> PreparedDataSet:
     """The data set, made from its photographs."""
     return from_directory(NAME, published, tmp_path / "home")
-
-
-def _photographs(folder: Path) -> Sequence[str]:
-    lines = [
-        line
-        for split in folder.iterdir()
-        for line in lines_of_folder(split, [kind.name for kind in split.iterdir()])
-    ]
-    return sorted(lines, key=lambda line: line[66:])
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
