@@ -131,20 +131,30 @@ def _check_labels(paths: Sequence[Path], classes: int) -> None:
 def _gld23k(definition: DataSetDefinition, directory: Path, checksums: bool) -> DataSetContents:
     """Tables and pictures; verified when the tables are the published ones and every picture is the
     one that the definition pins."""
-    counts, verified = [], definition.pictures is not None
+    counts = []
     for table, split in zip(definition.tables, SPLITS, strict=True):
         path = directory / table.name
         rows = read_table(path, definition.classes or 0)
         folder = picture_folder(directory, split)
         check_images([folder / f"{image_id}.jpg" for image_id in rows], f" ({path.name} names it)")
         counts.append(len(rows))
-        verified &= hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() == table.md5
-    different = None
-    if verified and checksums:
+    classes = definition.classes or 0
+    if definition.pictures is None:
+        return DataSetContents(classes, counts[0], counts[1], False)
+    different = _different_table(definition, directory)
+    if different is None and checksums:
         different = _different_pictures(definition, directory)
-    return DataSetContents(
-        definition.classes or 0, counts[0], counts[1], verified and different is None, different
-    )
+    return DataSetContents(classes, counts[0], counts[1], different is None, different)
+
+
+def _different_table(definition: DataSetDefinition, directory: Path) -> str | None:
+    """How the first table that is not the published one differs."""
+    for table in definition.tables:
+        path = directory / table.name
+        found = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+        if found != table.md5:
+            return f"{path} has MD5 {found}, expected {table.md5}"
+    return None
 
 
 def picture_folder(directory: Path, split: str) -> Path:

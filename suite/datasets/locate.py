@@ -130,6 +130,7 @@ def _generated_definition(
     return replace(
         definition,
         files=files,
+        pictures=None,
         train_samples=provenance.train_samples,
         eval_samples=provenance.eval_samples,
     )

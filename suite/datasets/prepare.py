@@ -223,8 +223,8 @@ def _refuse_different(definition: DataSetDefinition, directory: Path) -> None:
     the open division."""
     if different := find_data_set(definition.name, directory).contents.different:
         raise SuiteError(
-            f"{different}. Get or make the images again. Runs of the open division can also train"
-            " on the present images (--data DIR)."
+            f"{different}. Get or make the data set again. Runs of the open division can also"
+            " train on the present files (--data DIR)."
         )
 
 

@@ -21,7 +21,7 @@ from suite.execution.resolve import resolve_options
 from suite.files.digest import sha256
 from tests.every_case import some
 
-SAMPLES = {"cifar10": 50, "gld23k": 203, "imagefolder": 20}
+SAMPLES = {"cifar10": 50, "clothing": 10, "gld23k": 203, "imagefolder": 20}
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +40,7 @@ def copy(generated: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Pa
     return lambda name: Path(shutil.copytree(generated(name), tmp_path / name))
 
 
-@pytest.mark.parametrize("name", some(sorted(SAMPLES, key="gld23k".__eq__), 2))
+@pytest.mark.parametrize("name", some(sorted(SAMPLES, key="gld23k".__eq__), 3))
 def test_a_generated_data_set_is_whole_and_known_as_generated(
     name: str, generated: Callable[[str], Path]
 ) -> None:

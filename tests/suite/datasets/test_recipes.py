@@ -184,12 +184,38 @@ def test_other_pixels_are_named_and_refused(
     assert f"the first one missing or different is images/{path.name}" in str(contents.different)
     record = digest_data(NAME, prepared.directory)
     assert definition.pictures is not None and not proves_pictures(definition.pictures, record)
-    with pytest.raises(SuiteError, match=f": 1; .*{path.name}. Get or make the images again"):
+    with pytest.raises(SuiteError, match=f": 1; .*{path.name}. Get or make the data set again"):
         from_directory(NAME, prepared.directory, tmp_path / "elsewhere")
     (prepared.directory / MADE_LIST).unlink()
     assert "another JPEG library" in str(
         inspect_data_set(definition, prepared.directory, True).different
     )
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_another_table_is_named_and_refused(
+    place: int, prepared: PreparedDataSet, definition: DataSetDefinition, tmp_path: Path
+) -> None:
+    table = definition.tables[place]
+    path = prepared.directory / table.name
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    contents = inspect_data_set(definition, prepared.directory, True)
+    said = f"{path} has MD5 {file_digest(path.parent, path.name).md5}, expected {table.md5}"
+    assert (contents.verified, contents.different) == (False, said)
+    with pytest.raises(SuiteError, match=f"{said}. Get or make the data set again"):
+        from_directory(NAME, prepared.directory, tmp_path / "elsewhere")
+
+
+def test_photographs_that_lost_their_folders_make_another_set(
+    definition: DataSetDefinition, published: Path, tmp_path: Path
+) -> None:
+    """The classes follow from the folders: the same pictures, other tables."""
+    (tmp_path / "flat").mkdir()
+    for path in published.rglob("*.jpg"):
+        path.rename(tmp_path / "flat" / path.name)
+    with pytest.raises(SuiteError, match=r"mini_gld_train_split\.csv has MD5"):
+        from_directory(NAME, tmp_path / "flat", tmp_path / "home")
+    assert list((tmp_path / "home" / "data").iterdir()) == []
 
 
 def test_a_set_that_was_made_is_taken_over_as_it_is(
