@@ -130,7 +130,7 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
         return own
     if data in known:
         return known[data]
-    name, _, folder = data.rpartition("=")
+    name, _, folder = data.partition("=")
     named = {own.name: own, **others}
     if name in named and Path(folder).is_dir():
         return replace(named[name], directory=Path(folder).resolve())

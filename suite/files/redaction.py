@@ -133,11 +133,12 @@ class Redactor:
         """The value of an option, or a word that belongs to none."""
         if option in _LABELLED:
             return _LABELLED[option]
-        name, separator, folder = value.rpartition("=")  # --data NAME=DIR
+        if option == "--vary":  # values in a list
+            return ",".join(self._option("", each) for each in value.split(","))
+        folder = value if option in _PATHS else _NAMES.sub("", value)
         if option in _PATHS or "/" in folder or folder.startswith("~"):
-            return (
-                f"{name}{separator}{self.path(folder)}" if "://" not in folder else self.text(value)
-            )
+            named = value.removesuffix(folder)
+            return f"{named}{self.path(folder)}" if "://" not in folder else self.text(value)
         return redact_by_form(value)
 
     def _replaced(self, found: "re.Match[str]") -> str:
@@ -158,6 +159,8 @@ class Redactor:
 
 _LABELLED = {"--hostfile": HOSTFILE, "--launch-agent": AGENT, "--witness": WITNESS}
 _PATHS = ("--output", "--implementation")
+_NAMES = re.compile(r"^(?:[^/=]+=)+")
+"""What stands before a folder, as in --data NAME=DIR and --vary data=NAME=DIR."""
 
 
 def read_redactor(path: Path) -> Redactor | None:

@@ -143,6 +143,9 @@ def test_a_data_set_brings_its_model_target_and_epochs(tmp_path: Path) -> None:
     assert chosen(str(tmp_path)) == ("mnist", tmp_path, *own)
     assert chosen("small") == ("small", None, "lenet5", 0.97, 20)
     assert chosen(f"other={tmp_path}") == ("other", tmp_path, "narrow", None, 5)
+    (tmp_path / "lr=0.1").mkdir()
+    assert chosen(f"other={tmp_path}/lr=0.1")[:2] == ("other", tmp_path / "lr=0.1")
+    assert chosen(f"{tmp_path}/lr=0.1") == ("mnist", tmp_path / "lr=0.1", *own)
     name, place, *rest = chosen("synthetic")
     assert (name, place is not None, tuple(rest)) == ("mnist", True, own)
     for wrong in ("smal", f"small={tmp_path}/none", f"unknown={tmp_path}"):

@@ -182,6 +182,29 @@ def test_a_command_has_roots_and_labels(
     assert redactor.command(["suite", "sweep", "--output", "runs"])[-1] == "$OUTPUT/.."
 
 
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("--output {}/lr=0.1", "--output $HOME/lr=0.1"),
+        ("--output=/mnt/alice/lr=0.1", "--output=$ELSEWHERE/lr=0.1"),
+        ("--output lr=0.1/one", "--output $HOME/lr=0.1/one"),
+        ("--data {}/set=1/mnist", "--data $HOME/set=1/mnist"),
+        ("--data digits={}/set=1/mnist", "--data digits=$HOME/set=1/mnist"),
+        (
+            "--vary data=mnist={0}/usb,mnist=/mnt/ssd/x=1/mnist",
+            "--vary data=mnist=$HOME/usb,mnist=$ELSEWHERE/mnist",
+        ),
+    ],
+)
+def test_a_folder_with_an_equals_sign_in_its_name_is_one_path(
+    typed: str, shown: str, redactor: Redactor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jane").mkdir()
+    monkeypatch.chdir(tmp_path / "jane")
+    words = typed.format(tmp_path / "jane").split()
+    assert redactor.command(["suite", "run", *words])[2:] == shown.split()
+
+
 def test_what_is_given_comes_before_what_the_machine_knows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
