@@ -8,11 +8,12 @@ A list pins pictures that have no published archive: ``rules/datasets/<name>.sha
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.errors import FileError
+from suite.errors import FileError, SuiteError
 from suite.files.canonical import sha256_of_lines
 from suite.files.digest import sha256
 
@@ -41,15 +42,26 @@ def lines_of(pictures: Mapping[str, Path]) -> tuple[str, ...]:
 
 def decoded_lines_of(pictures: Mapping[str, Path]) -> tuple[str, ...]:
     """The same with the SHA-256 of each picture's RGB pixels; decodes every picture. Raises
-    OSError."""
+    SuiteError for one that is damaged."""
     from PIL import Image  # start-up: loads Pillow
 
     lines = []
     for name, path in sorted(_plain_files(pictures).items()):
-        with Image.open(path) as image:
+        with naming_damage(path), Image.open(path) as image:
             pixels = image.convert("RGB").tobytes()
         lines.append(f"{hashlib.sha256(pixels).hexdigest()}  {name}")
     return tuple(lines)
+
+
+@contextmanager
+def naming_damage(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a picture is decoded into a SuiteError that names it."""
+    from PIL import Image  # start-up: loads Pillow
+
+    try:
+        yield
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise SuiteError(f"{path} is damaged: {error}", "get the image again") from error
 
 
 def _plain_files(pictures: Mapping[str, Path]) -> Mapping[str, Path]:

@@ -20,6 +20,7 @@ from suite.datasets.digest_lists import (
     decoded_lines_of,
     digest_of_list,
     lines_of,
+    naming_damage,
     read_list,
 )
 from suite.errors import SuiteError
@@ -325,9 +326,6 @@ def decode_all(directory: Path, progress: Callable[[int, int], None]) -> int:
     )
     for done, path in enumerate(paths):
         progress(done, len(paths))
-        try:
-            with Image.open(path) as image:
-                image.load()
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise SuiteError(f"{path} is damaged: {error}; get the image again.") from error
+        with naming_damage(path), Image.open(path) as image:
+            image.load()
     return len(paths)

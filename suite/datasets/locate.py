@@ -81,11 +81,17 @@ def find_data_set(
         raise SuiteError(missing, f"prepare it with {how}")
     try:
         return _inspected(definition, where, verify)
+    except OSError as error:
+        raise SuiteError(
+            f"{error.filename or where} cannot be read: {error.strerror or error}",
+            "make it readable, or move the data set to another disk",
+        ) from error
     except SuiteError as error:
         if how is None:
             problem = f"{where} does not hold {definition.title}: {error}"
             raise SuiteError(problem.rstrip("."), holder) from error
-        raise SuiteError(str(error), f"prepare the data set {name!r} again with {how}") from error
+        again = f"prepare the data set {name!r} again with {how}"
+        raise SuiteError(error.problem.rstrip("."), again) from error
 
 
 def _inspected(definition: DataSetDefinition, where: Path, verify: bool) -> PreparedDataSet:

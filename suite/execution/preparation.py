@@ -123,8 +123,8 @@ def digest_data(name: str, directory: Path) -> DataRecord:
     pictures of its tables only if they are pinned, and their pixels only if the files are other
     ones.
 
-    Files that are missing are left out: the checker reports them. Raises OSError for a file, and
-    SuiteError for a table of pinned pictures, that cannot be read.
+    Files that are missing are left out: the checker reports them. Raises OSError for a file
+    that cannot be read, and SuiteError for such a table or picture.
     """
     definition, taken_ns = load_data_set(name), contract.monotonic_ns()
     root = root_of(definition, directory)

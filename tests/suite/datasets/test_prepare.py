@@ -1,5 +1,6 @@
 """A data set is verified whole or not there at all."""
 
+import errno
 import gzip
 import os
 import resource
@@ -50,6 +51,18 @@ def test_both_digests_of_a_file_are_of_the_same_bytes(tmp_path: Path) -> None:
     assert {file.name: (file.sha256, file.md5) for file in prepared.definition.files} == {
         name: (file.sha256, file.md5) for name, file in taken.items()
     }
+
+
+def test_a_disk_that_reads_no_more_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path) -> str:
+        raise OSError(errno.EIO, "Input/output error")
+
+    prepared = prepare.make_data_set("digits", tmp_path)
+    monkeypatch.setattr("suite.datasets.layouts.sha256", fail)
+    with pytest.raises(SuiteError, match=f"^{prepared.directory} cannot be read: Input/output"):
+        find_data_set("digits", home=tmp_path)
 
 
 def test_a_folder_that_was_meant_and_is_none_is_not_a_missing_data_set(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from suite.datasets.digest_lists import (
     read_list,
 )
 from suite.datasets.layouts import inspect_data_set, table_pictures
-from suite.datasets.locate import PreparedDataSet
+from suite.datasets.locate import PreparedDataSet, find_data_set
 from suite.datasets.prepare import from_directory
 from suite.datasets.recipes import crop_of, make_pictures
 from suite.errors import SuiteError
@@ -190,6 +190,21 @@ def test_other_pixels_are_named_and_refused(
     assert "another JPEG library" in str(
         inspect_data_set(definition, prepared.directory, True).different
     )
+
+
+def test_a_damaged_picture_is_named(
+    prepared: PreparedDataSet, definition: DataSetDefinition, tmp_path: Path
+) -> None:
+    """Also where its damage, in the middle, is found while the pixels are compared."""
+    path = sorted((prepared.directory / "images").iterdir())[3]
+    content = path.read_bytes()
+    path.write_bytes(content[:200] + b"\xff\xd9" * 100 + content[400:])
+    with pytest.raises(SuiteError, match=f"^{path} is damaged: .*; prepare the data set"):
+        find_data_set(NAME, home=tmp_path / "home")
+    with pytest.raises(SuiteError, match=f"{path} is damaged: .*; get the image again"):
+        from_directory(NAME, prepared.directory, tmp_path / "elsewhere")
+    with pytest.raises(SuiteError, match=f"^{path} is damaged: .*; get the image again"):
+        digest_data(NAME, prepared.directory)
 
 
 @pytest.mark.parametrize("place", [0, 1])
