@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from os.path import isfile
 from pathlib import Path
 
 from suite.catalog.data_sets import Archive, DataFile, DataSetDefinition, load_data_set
@@ -32,6 +33,8 @@ from suite.files.digest import sha256
 from suite.files.paths import nearest_existing
 
 MAKERS: dict[str, Callable[[Path], None]] = {"digits": write_digits}
+TAKEN = (*IMAGE_SUFFIXES, ".csv", ".sha256", ".bin", ".txt")
+"""Endings of files that are taken over with a folder."""
 
 
 def make_data_set(name: str, home: Path | None = None) -> PreparedDataSet:
@@ -206,13 +209,7 @@ def _from_tree(
             target = folder / path.relative_to(source)
             if path.is_dir() and not path.is_symlink():
                 target.mkdir()
-            elif path.is_symlink() or path.suffix.lower() in (
-                *IMAGE_SUFFIXES,
-                ".csv",
-                ".sha256",
-                ".bin",
-                ".txt",
-            ):
+            elif path.is_symlink() or path.suffix.lower() in TAKEN:
                 link_or_copy(path, target)
         decode_all(folder, done)
     return find_data_set(definition.name, home=home, verify=False)
@@ -276,10 +273,11 @@ def _find_sources(definition: DataSetDefinition, source: Path, name: str) -> lis
     places = [
         folder / each for folder in folders for each in (name, plain, plain.replace("-idx", ".idx"))
     ]
-    found = [path for place in places for path in (place, Path(f"{place}.gz")) if path.is_file()]
+    # isfile is False in a folder that is closed to this user, where Path.is_file raises
+    found = [path for place in places for path in (place, Path(f"{place}.gz")) if isfile(path)]  # noqa: PTH113
     if found:
         return list(dict.fromkeys(found))
-    if pickled := [folder for folder in folders if (folder / "data_batch_1").is_file()]:
+    if pickled := [folder for folder in folders if isfile(folder / "data_batch_1")]:  # noqa: PTH113
         raise SuiteError(
             f"{pickled[0]} holds the data set's Python version (pickle files); give the folder"
             f" with its binary version, {_wanted(definition)}."
@@ -346,6 +344,10 @@ def _new_folder(name: str, home: Path | None) -> Iterator[Path]:
 def _disk_errors(target: Path) -> Iterator[None]:
     try:
         yield
+    except PermissionError as error:
+        raise SuiteError(
+            f"{error.filename or target} cannot be read or written: {error.strerror}."
+        ) from error
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise SuiteError(

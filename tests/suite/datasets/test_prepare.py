@@ -126,6 +126,32 @@ def test_a_disk_that_takes_no_more_is_one_sentence(digits_files: Path, tmp_path:
     assert list((tmp_path / "home" / "data").iterdir()) == []
 
 
+def test_a_folder_that_is_closed_to_this_user_is_passed_over(
+    digits_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As lost+found in the root of a disk."""
+    (digits_files / "lost+found").mkdir(mode=0)
+    digits_files.chmod(0o755)
+    monkeypatch.chdir(digits_files)
+    definition, name = load_data_set("digits"), "t10k-labels-idx1-ubyte"
+    child = os.fork()
+    if not child:
+        try:
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            found = prepare._find_sources(definition, Path(), name)
+            os._exit(0 if found == [Path(name)] else 1)
+        finally:
+            os._exit(99)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_what_this_user_may_not_read_is_named(tmp_path: Path) -> None:
+    said = r"^/media/usb/1\.jpg cannot be read or written: Permission denied\.$"
+    with pytest.raises(SuiteError, match=said), prepare._disk_errors(tmp_path):
+        raise PermissionError(errno.EACCES, "Permission denied", "/media/usb/1.jpg")
+
+
 @pytest.mark.real
 def test_real_mnist_is_what_the_definition_says(mnist: Path, tmp_path: Path) -> None:
     assert prepare.from_directory("mnist", mnist, tmp_path).contents.train_samples == 60000
