@@ -1,5 +1,6 @@
 """Downloads a file from the first mirror that has it, resuming an earlier attempt."""
 
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ Progress = Callable[[str, int, int | None], None]  # address, bytes so far, byte
 Acceptable = Callable[[Path], str | None]  # why the file is not the right one, None when it is
 TIMEOUT_S = 30.0
 PARTIAL = 206
+_LOST = (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError, ssl.SSLError)
 
 
 def download(
@@ -29,7 +31,7 @@ def download(
     for address in addresses:
         try:
             _fetch(address, part, progress)
-        except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
+        except _LOST as error:
             answers.append(f"{address}: {getattr(error, 'reason', None) or error}")
             continue
         part.replace(target)

@@ -1,6 +1,7 @@
 """Downloads against a server on this machine that breaks in the ways that servers break."""
 
 import gzip
+import ssl
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.datasets.download import download
+from suite.datasets.download import Progress, _fetch, download
 from suite.errors import SuiteError
 
 CONTENT = gzip.compress(bytes(range(256)) * 2000, compresslevel=0)
@@ -110,6 +111,19 @@ def test_a_part_that_is_whole_already_is_taken(server: Server, tmp_path: Path) -
 def test_the_next_mirror_is_tried(server: Server, tmp_path: Path) -> None:
     down = "http://127.0.0.1:1/file.gz"
     download(tmp_path / "file.gz", [down, server.address], is_right, silent)
+    assert (tmp_path / "file.gz").read_bytes() == CONTENT
+
+
+def test_the_next_mirror_is_tried_where_the_encryption_breaks(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetch(address: str, part: Path, progress: Progress) -> None:
+        if address.startswith("https"):
+            raise ssl.SSLError(1, "decryption failed or bad record mac")
+        _fetch(address, part, progress)
+
+    monkeypatch.setattr("suite.datasets.download._fetch", fetch)
+    download(tmp_path / "file.gz", ["https://mirror/", server.address], is_right, silent)
     assert (tmp_path / "file.gz").read_bytes() == CONTENT
 
 
