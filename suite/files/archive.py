@@ -4,6 +4,7 @@ The archive is a plain tar: bundles hold compressed tables, and a compressor's v
 the bytes.
 """
 
+import errno
 import shutil
 import tarfile
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ COMPRESSED = {
     b"PK\x03\x04": "zip",
 }
 """How compressed files begin; they may be bombs."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def pack_archive(directory: Path, target: Path, *, base: Path) -> Path:
@@ -81,6 +83,11 @@ def unpack_archive(path: Path, directory: Path) -> None:
                 _write_member(archive, member, directory / name)
             _require_end(archive, path)
     except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
+        if getattr(error, "errno", None) in _FULL:
+            raise SuiteError(
+                f"The disk is full: {path} could not be unpacked into {directory}",
+                "free some space there, or unpack it on another disk",
+            ) from error
         raise SuiteError(
             f"{path} is not a whole tar archive ({str(error)[:200]}); pack it again."
         ) from error

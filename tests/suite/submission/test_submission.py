@@ -1,5 +1,6 @@
 """Packaging and checking submissions; hostile archives."""
 
+import errno
 import io
 import json
 import shutil
@@ -204,6 +205,18 @@ def test_a_bomb_is_not_unpacked(
     monkeypatch.setattr(f"suite.files.archive.{limit}", most - 1)
     with pytest.raises(SuiteError, match="unpacking stopped"):
         unpack_archive(bomb, tmp_path / "target")
+
+
+def test_a_full_disk_is_no_damage_of_the_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(source: object, target: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    archive, target = hostile(tmp_path / "good.tar", member("x")), tmp_path / "target"
+    monkeypatch.setattr("suite.files.archive.shutil.copyfileobj", fail)
+    with pytest.raises(SuiteError, match=r"^The disk is full: .*good\.tar could not .*target; "):
+        unpack_archive(archive, target)
 
 
 @pytest.mark.parametrize(
