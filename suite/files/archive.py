@@ -30,17 +30,22 @@ def pack_archive(directory: Path, target: Path, *, base: Path) -> Path:
     ``base``; the same input gives the same bytes.
 
     Members are sorted and carry no times and owners. Raises SuiteError for a link or anything else
-    that is no file or folder.
+    that is no file or folder. What fails or is interrupted leaves no file behind.
     """
-    with (
-        target.open("xb") as stream,
-        tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive,
-    ):
-        for path in paths_below(directory):
-            if path.is_symlink() or not (path.is_file() or path.is_dir()):
-                raise SuiteError(f"{path} is neither a file nor a folder; remove it.")
-            if path.is_file():
-                add_file(archive, path, path.relative_to(base).as_posix())
+    target.touch(exist_ok=False)
+    try:
+        with (
+            target.open("wb") as stream,
+            tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for path in paths_below(directory):
+                if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                    raise SuiteError(f"{path} is neither a file nor a folder; remove it.")
+                if path.is_file():
+                    add_file(archive, path, path.relative_to(base).as_posix())
+    except BaseException:
+        target.unlink()
+        raise
     return target
 
 

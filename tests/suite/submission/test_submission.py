@@ -127,6 +127,26 @@ def test_an_archive_unpacks_to_the_same_submission(submission: Path, tmp_path: P
     assert check_submission(target / f"{OPEN}/acme").complies
 
 
+@pytest.mark.parametrize("end", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
+def test_half_an_archive_is_removed_and_anybody_s_file_stays(
+    end: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise end
+
+    folder, target = tmp_path / "folder", tmp_path / "x.tar"
+    folder.mkdir()
+    (folder / "file").touch()
+    monkeypatch.setattr("suite.files.archive.add_file", fail)
+    with pytest.raises(type(end)):
+        pack_archive(folder, target, base=tmp_path)
+    assert not target.exists()
+    target.write_text("mine")
+    with pytest.raises(FileExistsError):
+        pack_archive(folder, target, base=tmp_path)
+    assert target.read_text() == "mine"
+
+
 def test_a_truncated_archive_is_refused(submission: Path, tmp_path: Path) -> None:
     whole = pack_archive(
         submission, tmp_path / "whole.tar", base=submission.parent.parent
