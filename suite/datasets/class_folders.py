@@ -6,6 +6,7 @@ pictures belong to the set.
 """
 
 import csv
+import filecmp
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,11 +77,16 @@ def arrange_class_folders(definition: DataSetDefinition, source: Path, target: P
 
 def link_or_copy(source: Path, target: Path) -> None:
     """A hard link where the file system has them, else a copy; symbolic links, which may lead
-    outside of the tree, are refused."""
+    outside of the tree, are refused, and so is another file of that name."""
     if source.is_symlink():
         raise SuiteError(f"{source} is a symbolic link; replace the link by the file itself.")
     try:
         target.hardlink_to(source)
+    except FileExistsError as error:
+        if not filecmp.cmp(source, target, shallow=False):
+            raise SuiteError(
+                f"{source} has the name of another image; rename one of them, also in its table."
+            ) from error
     except OSError:
         shutil.copyfile(source, target)
 

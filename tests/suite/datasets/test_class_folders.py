@@ -18,7 +18,7 @@ from suite.catalog.data_sets import (
 )
 from suite.catalog.data_sets import folder as definitions_folder
 from suite.datasets import class_folders, layouts
-from suite.datasets.class_folders import arrange_class_folders, has_class_folders
+from suite.datasets.class_folders import arrange_class_folders, has_class_folders, link_or_copy
 from suite.datasets.digest_lists import digest_of_list, lines_of, read_list
 from suite.datasets.prepare import from_directory
 from suite.errors import SuiteError
@@ -140,6 +140,20 @@ def test_a_link_out_of_the_folder_is_refused(
     (tmp_path / "again").mkdir()
     with pytest.raises(SuiteError, match="is a symbolic link"):
         arrange_class_folders(definition, published, tmp_path / "again")
+
+
+def test_another_picture_of_the_same_name_is_refused_and_the_first_stays(tmp_path: Path) -> None:
+    """The first may be a hard link to a person's own file."""
+    for folder in ("train", "test", "images"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "1.jpg").write_text(folder)
+    target = tmp_path / "images" / "1.jpg"
+    target.unlink()
+    for _ in range(2):  # both tables may name one picture
+        link_or_copy(tmp_path / "train" / "1.jpg", target)
+    with pytest.raises(SuiteError, match=r"test/1\.jpg has the name of another image; rename"):
+        link_or_copy(tmp_path / "test" / "1.jpg", target)
+    assert (tmp_path / "train" / "1.jpg").read_text() == target.read_text() == "train"
 
 
 def test_a_folder_with_tables_is_taken_as_it_is(
