@@ -233,7 +233,7 @@ def _arranged(
     arrangement: Callable[[DataSetDefinition, Path, Path], None],
 ) -> Iterator[Path]:
     """A temporary folder, beside the data set's, with the set's tables and pictures."""
-    target = data_set_folder(definition.name, home)
+    target = data_set_folder(definition.name, home).resolve()
     with _disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(
@@ -273,8 +273,7 @@ def _find_sources(definition: DataSetDefinition, source: Path, name: str) -> lis
     places = [
         folder / each for folder in folders for each in (name, plain, plain.replace("-idx", ".idx"))
     ]
-    # isfile is False in a folder that is closed to this user, where Path.is_file raises
-    found = [path for place in places for path in (place, Path(f"{place}.gz")) if isfile(path)]  # noqa: PTH113
+    found = [path for place in places for path in (place, Path(f"{place}.gz")) if isfile(path)]  # noqa: PTH113 - in a folder closed to this user, Path.is_file raises
     if found:
         return list(dict.fromkeys(found))
     if pickled := [folder for folder in folders if isfile(folder / "data_batch_1")]:  # noqa: PTH113
@@ -327,15 +326,18 @@ def _refuse_other(definition: DataSetDefinition, path: Path, file: DataFile, sou
 def _new_folder(name: str, home: Path | None) -> Iterator[Path]:
     """A temporary folder, renamed to the data set's folder when the block succeeds, and removed
     otherwise."""
-    target = data_set_folder(name, home)
+    target = data_set_folder(name, home).resolve()  # a link leads to another disk, perhaps
     with _disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{name}."))
         try:
             yield folder
-            shutil.rmtree(target, ignore_errors=True)
             folder.chmod(0o755)
+            old = Path(f"{folder}.old")
+            if target.is_dir():
+                target.rename(old)  # fails for a mount point, before anything is lost
             folder.rename(target)
+            shutil.rmtree(old, ignore_errors=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

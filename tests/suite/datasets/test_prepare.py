@@ -152,6 +152,34 @@ def test_what_this_user_may_not_read_is_named(tmp_path: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", "/media/usb/1.jpg")
 
 
+def test_a_link_to_another_disk_is_kept_and_the_set_made_there(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "disk" / "digits").mkdir(parents=True)
+    (tmp_path / "disk" / "digits" / "old").touch()
+    link = data_set_folder("digits", tmp_path)
+    link.symlink_to(tmp_path / "disk" / "digits")
+    for _ in range(2):
+        assert prepare.make_data_set("digits", tmp_path).contents.verified
+        assert link.is_symlink() and not (link / "old").exists()
+        assert [path.name for path in (tmp_path / "disk").iterdir()] == ["digits"]
+
+
+def test_a_set_that_cannot_be_replaced_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where its folder is a mount point."""
+
+    def refuse(path: Path, target: Path) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy", str(path))
+
+    prepared = prepare.make_data_set("digits", tmp_path)
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(SuiteError, match=r"cannot be written to .*: Device or resource busy"):
+        prepare.make_data_set("digits", tmp_path)
+    assert find_data_set("digits", home=tmp_path) == prepared
+    assert list((tmp_path / "data").iterdir()) == [prepared.directory]
+
+
 @pytest.mark.real
 def test_real_mnist_is_what_the_definition_says(mnist: Path, tmp_path: Path) -> None:
     assert prepare.from_directory("mnist", mnist, tmp_path).contents.train_samples == 60000
