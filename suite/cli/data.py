@@ -47,7 +47,7 @@ def prepare(
     samples: Annotated[
         int, Option(help="Training samples to generate; a fifth as many are added for evaluation.")
     ] = 10000,
-    seed: Annotated[int, Option(help="Seed of the generated data.")] = 1,
+    seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the generated data.")] = 1,
     json: Json = False,
 ) -> None:
     """Download, import or make a data set and verify its checksums."""

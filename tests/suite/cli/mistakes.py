@@ -78,6 +78,7 @@ OF_THE_SUITE = {
         "error: The data set 'gld23k' cannot be downloaded; prepare it with `suite data prepare"
     ),
     "suite data prepare mnst": "did you mean 'mnist'",
+    "suite data prepare mnist --synthetic --seed -1": "--seed must be at least 0",
     "suite data prepare mnist --from /etc": "train-images-idx3-ubyte",
     "suite data prepare cifar10 --from /etc": (
         "Neither /etc nor a folder in it has data_batch_1.bin"
