@@ -69,6 +69,7 @@ def problem_with(path: Path, file: DataFile, checksum: bool = True) -> str | Non
 def root_of(definition: DataSetDefinition, directory: Path) -> Path:
     """The folder that the names of the definition's files are relative to: ``directory``, or the
     one above if it names their own folder."""
+    directory = directory.absolute()  # "." has no name
     folders = {Path(file.name).parent.name for file in definition.files} - {""}
     return (
         directory.parent

@@ -217,9 +217,11 @@ def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_records_are_taken_from_their_folder_and_the_one_above(
-    records: Path, tmp_path: Path
+    records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number, source in enumerate((records, records.parent)):
+    monkeypatch.chdir(records)
+    for number, source in enumerate((records, records.parent, Path())):
+        assert find_data_set("cifar10", source).contents.verified
         prepared = prepare.from_directory("cifar10", source, tmp_path / f"home{number}")
         assert prepared.contents.verified and prepared.contents.different is None
 
