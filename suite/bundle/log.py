@@ -100,6 +100,13 @@ class Log:
         event = self.first(key)
         return None if event is None else event.value
 
+    @property
+    def exchanged_parameters(self) -> Any:
+        """How many numbers of the model have gradients that ranks exchange: all, or those of the
+        part that is trained."""
+        part = self.value("trained")
+        return part.get("parameters") if isinstance(part, dict) else self.value("parameters")
+
     def window(self, start_key: str, stop_key: str) -> tuple[int, int] | None:
         """From the first event of one key to that of another on the monotonic clock, ns; None
         without either."""

@@ -188,7 +188,7 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> StudyRunTimes:
         raise SuiteError(f"{bundle.path}: {TOO_SHORT} ({warm_up_steps}); use more --steps.")
     first = counted[counted["rank"] == 0]
     exchange = counted.groupby("step")["communication_s"].agg(["min", "mean"])
-    parameters = bundle.log().value("parameters")
+    parameters = bundle.log().exchanged_parameters
     return StudyRunTimes(
         ranks=int(steps["rank"].nunique()),
         counted_steps=len(first),

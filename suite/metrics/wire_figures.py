@@ -38,7 +38,7 @@ def wire_figures(logs: Sequence[Log], wire: object) -> dict[str, Figure]:
 def _limit(log: Log, wire: object) -> Figure:
     """The time in which each of n nodes sends the least that a sum needs, 2 (n - 1) / n of the
     gradients, through the slowest of their links."""
-    carried, parameters = _numbers(log.value("goodput_bytes_per_s")), log.value("parameters")
+    carried, parameters = _numbers(log.value("goodput_bytes_per_s")), log.exchanged_parameters
     if len(carried) < 2 or type(parameters) is not int or not 0 < parameters < MOST:
         return unknown_figure("s", LOG, NOT_MEASURED)
     size_bytes = parameters * (ROUNDED_BYTES if wire in (FLOAT16, BFLOAT16) else EXACT_BYTES)

@@ -25,7 +25,7 @@ LINK_TOLERANCE = 1.05
 def _links(context: BundleContext) -> Violations:
     """Check that each update's gradients fit through each node's link: half precision, sent once,
     as no all-reduce can do with less."""
-    parameters = context.log.value("parameters")
+    parameters = context.log.exchanged_parameters
     if (
         not context.run_s > 0
         or type(parameters) is not int
@@ -54,7 +54,7 @@ def _check_traffic(context: BundleContext) -> Violations:
     Nodes of one kernel may exchange through its memory: there, a tenth of it and less says so.
     """
 
-    parameters = context.log.value("parameters")
+    parameters = context.log.exchanged_parameters
     parallel = context.request.parallel
     first = context.steps.first_rank
     if parallel.nodes < 2 or type(parameters) is not int:

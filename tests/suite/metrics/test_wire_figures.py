@@ -54,6 +54,15 @@ def test_each_of_four_nodes_sends_one_and_a_half_times_the_gradients() -> None:
     assert limit.value == pytest.approx(1.5 * LENET_PARAMETERS * 32 / 100e6)
 
 
+def test_nodes_that_train_a_part_send_the_gradients_of_that_part() -> None:
+    log = log_of([0.02], [MBIT_S] * 2)
+    value = {"names": ["fc3.bias"], "parameters": 10}
+    part = LogEvent(3, 0.0, "POINT_IN_TIME", "trained", value, {})
+    adapted = replace(log, events=(*log.events, part))
+    limit = wire_figures([adapted], EXACT)["wire_limit_s"]
+    assert limit.value == pytest.approx(10 * 32 / 1e6)
+
+
 def test_numbers_of_16_bits_need_half_the_time() -> None:
     exact, rounded = (
         wire_figures([log_of([0.02], [MBIT_S] * 2)], wire)["wire_limit_s"].value
