@@ -55,17 +55,20 @@ class RunRecords:
     redactor: Redactor
 
     def request_values(self, request: contract.Request) -> dict[str, Any]:
-        """The request as run.json records it: its two folders relative to their roots. A witness's
+        """The request as run.json records it: its folders relative to their roots. A witness's
         receipt is over these values."""
         name = self.redactor.text(Path(request.data.directory).name)
         data = request.data._replace(directory=f"{DATA}/{name}")
-        start, old = request.start, request.old_task
+        start, old, planned = request.start, request.old_task, request.recomputation
+        spill = planned and planned.spill_folder
         return contract.request_to_dict(
             request._replace(
                 data=data,
                 output_directory=OUTPUT,
                 start=start and start._replace(path=Path(start.path).name),
                 old_task=old and old._replace(directory=f"{DATA}/{old.name}"),
+                recomputation=planned
+                and planned._replace(spill_folder=spill and self.redactor.path(spill)),
             )
         )
 

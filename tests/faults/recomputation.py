@@ -31,7 +31,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
         recomputed(
             "a folder and a schedule that spills nothing",
-            claim_budget(spill_folder="/media/card"),
+            claim_budget(spill_folder="$ELSEWHERE/card"),
         ),
         recomputed(
             "storage that took longer than all passes",

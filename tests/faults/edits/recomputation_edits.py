@@ -58,9 +58,9 @@ def claim_budget(
         "actions": SPILLING if spill else ACTIONS,
     }
     if spill:
-        planned |= {"spill_folder": "/media/card", "planned_spill_bytes": SPILL_BYTES}
+        planned |= {"spill_folder": "$ELSEWHERE/card", "planned_spill_bytes": SPILL_BYTES}
     bundle.request["recomputation"] = {**planned, **request}
-    typed = ("--memory-budget", "2GB", *(("--spill", "/media/card") if spill else ()))
+    typed = ("--memory-budget", "2GB", *(("--spill", "$ELSEWHERE/card") if spill else ()))
     bundle.run["command"] = [*bundle.run["command"], *(typed if command is None else command)]
     counted = {
         "blocks": len(BLOCKS),

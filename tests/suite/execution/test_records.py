@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reference_impls.contract import Recomputation
 from suite.bundle.node_records import NodeRecord
 from suite.bundle.reader import Bundle
 from suite.execution.meter_session import MeterRecord
@@ -15,6 +16,7 @@ from suite.execution.run_records import RunRecords, amend_system
 from suite.files.redaction import Redactor
 from suite.machine import system
 from suite.witness.record import SCHEMA, WitnessAnswer, WitnessRecord
+from tests.builders import Scenario, make_request
 
 HOST = "quixotebox"
 SWAPPED = Redactor((), ((HOST, "node0"), ("node0", "node1")))
@@ -85,3 +87,23 @@ def test_a_description_is_redacted_before_the_run_and_amended_as_it_is(
     values = written(records, "system.json")
     assert values[system.POWER_CHANGES] == ["mode: 1 to 2"]
     assert system.POWER_CHANGES not in values["notes"] and values["notes"]["boot"] == SAFE
+
+
+@pytest.mark.parametrize(
+    ("spills_to", "recorded"),
+    [
+        ("/home/zebedeeq/acts", "$HOME/acts"),
+        ("/media/zebedeeq/ssd/acts", "$HOME/ssd/acts"),
+        ("/mnt/ssd/acts", "$ELSEWHERE/acts"),
+        (None, None),
+    ],
+)
+def test_the_folder_of_activations_on_storage_is_recorded_without_names(
+    spills_to: str | None, recorded: str | None, records: RunRecords
+) -> None:
+    planned = Recomputation(2, 1, 1.0, "store all", [], [], spills_to)
+    request = make_request(records.path, Scenario())._replace(recomputation=planned)
+    assert records.request_values(request)["recomputation"] == {
+        **planned._asdict(),
+        "spill_folder": recorded,
+    }

@@ -54,7 +54,7 @@ def test_a_run_with_activations_on_storage_complies_and_has_the_same_losses(
     assert list(kept.steps_frame()["loss"]) == list(free.steps_frame()["loss"])
     assert (
         plan is not None
-        and plan.spill_folder == str(spill)
+        and str(plan.spill_folder).endswith(f"/{spill.name}")
         and counts["spilled_bytes"] > plan.planned_spill_bytes > 0
     )
     assert 0 < counts["storage_s"] < counts["passes_s"]
