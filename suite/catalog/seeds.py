@@ -27,6 +27,7 @@ NOT_CONFIGURATION = (
     "loading",
     "threads",
     "accelerator",
+    "recomputation",
     "data.directory",
     "data.verified",
     "start.path",

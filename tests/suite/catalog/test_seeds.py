@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reference_impls.contract import Request, Start, request_to_dict
+from reference_impls.contract import Recomputation, Request, Start, request_to_dict
 from suite.catalog.frameworks import load_framework
 from suite.catalog.seeds import (
     NOT_CONFIGURATION,
@@ -122,6 +122,14 @@ def test_a_field_changes_the_digest_unless_it_is_left_out(
 def test_every_field_that_is_left_out_exists() -> None:
     of_start = {f"start.{name}" for name in Start._fields}
     assert set(NOT_CONFIGURATION) <= {*leaves(), *of_start, *Request._fields}
+
+
+def test_a_memory_budget_changes_no_seed(request_values: dict[str, Any]) -> None:
+    """The seed is computed before the schedule is planned, which depends on the machine."""
+    planned = Recomputation(2, 1, 1.0, "store all", [], [], "$ELSEWHERE/card")._asdict()
+    assert configuration_sha256(request_values) == configuration_sha256(
+        {**request_values, "recomputation": planned}
+    )
 
 
 def test_the_request_is_not_changed(request_values: dict[str, Any]) -> None:
