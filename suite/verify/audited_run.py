@@ -176,6 +176,7 @@ def request_here(
         threads=workload.threads or usable_cores(),
         start=_start(original, workload),
         old_task=None,
+        recomputation=None,
         # requests of earlier versions do not name that of a variant
         precision=contract.FLOAT32 if own is None else own.precisions[0].value,
     )

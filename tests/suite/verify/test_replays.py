@@ -184,7 +184,10 @@ def test_the_request_is_the_run_s_but_for_this_machine(tmp_path: Path) -> None:
         threads=64,
         global_batch_size=40,
     )
-    run = run._replace(data=run.data._replace(train_samples=40), old_task=run.data)
+    planned = contract.Recomputation(2, 1, 1.0, "store all", [], [], "/mnt/ssd/acts")
+    run = run._replace(
+        data=run.data._replace(train_samples=40), old_task=run.data, recomputation=planned
+    )
     found = request_here(run, None, lenet, place, 7)
     assert found == run._replace(
         accelerator="cpu",
@@ -193,6 +196,7 @@ def test_the_request_is_the_run_s_but_for_this_machine(tmp_path: Path) -> None:
         threads=3,
         steps=7,
         old_task=None,
+        recomputation=None,
         data=run.data._replace(directory=str(tmp_path / "data"), layout="cifar10"),
     )
     mixed = load_framework("pytorch_bf16")
