@@ -88,7 +88,8 @@ def trained_by(request: contract.Request) -> Framework | None:
 
 def own_program(bundle: Bundle, folder: Path | None, request: contract.Request) -> Program | None:
     """The implementation in the folder, which made a run of the request; raises SuiteError for
-    another one, and for one that cannot start from a training state."""
+    another one, for one that cannot start from a training state, and where the data of the run's
+    old task are not prepared here."""
     if folder is None:
         return None
     program, run = load_implementation(folder), bundle.run()
@@ -99,7 +100,9 @@ def own_program(bundle: Bundle, folder: Path | None, request: contract.Request) 
             f"The run had {request.parallel.ranks} ranks, and with --implementation an audit"
             " trains on one rank; leave --implementation out."
         )
-    return partial(train_as_in_a_run, request, program)
+    old = request.old_task
+    old_here = old and old._replace(directory=str(find_data_set(old.name).directory))
+    return partial(train_as_in_a_run, request._replace(old_task=old_here), program)
 
 
 def replaying_framework(own: Framework | None, chosen: str | None) -> Framework:

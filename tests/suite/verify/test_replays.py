@@ -19,7 +19,7 @@ from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.metrics.replayed_losses import MAX_STEPS, AuditVerdict, ReplayedLosses
 from suite.metrics.review_record import DrawnRuns, ReviewedModel
-from suite.verify import ranks, replay_audit
+from suite.verify import audited_run, ranks, replay_audit
 from suite.verify.array_differences import Arrays
 from suite.verify.audited_run import request_here, steps_to_replay, trained_by
 from suite.verify.kept_state import KeptState
@@ -209,6 +209,23 @@ def test_the_request_is_the_run_s_but_for_this_machine(tmp_path: Path) -> None:
     ):
         with pytest.raises(SuiteError, match=words):
             request_here(wrong, None, lenet, place, 7)
+
+
+def test_the_run_s_own_program_gets_the_data_of_its_old_task_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = make_request(tmp_path, Scenario())
+    run = run._replace(old_task=run.data._replace(name="cifar10", directory="$DATA/cifar10"))
+    bundle: Any = SimpleNamespace(run=lambda: SimpleNamespace(implementation=None), path="run")
+    for name in ("load_implementation", "refuse_other_files", "refuse_without"):
+        monkeypatch.setattr(audited_run, name, lambda *_: None)
+    place = SimpleNamespace(directory=tmp_path / "cifar10")
+    monkeypatch.setattr(audited_run, "find_data_set", lambda name: {"cifar10": place}[name])
+    monkeypatch.setattr(audited_run, "train_as_in_a_run", lambda request, *_: request)
+    for request, directory in ((run, str(place.directory)), (run._replace(old_task=None), None)):
+        train: Any = audited_run.own_program(bundle, tmp_path, request)
+        old = train(tmp_path, 1, 1).old_task
+        assert (old and old.directory) == directory
 
 
 def test_what_has_no_tolerances_is_not_audited(tmp_path: Path) -> None:
