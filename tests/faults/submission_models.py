@@ -80,6 +80,7 @@ OTHER_TOLERANCES: tuple[tuple[str, object], ...] = (
     ("subjects.0.parameters", 44_426),
     ("expected_parameters", 44_426),
     ("reference", "lenet-c"),
+    ("accelerator", "cuda"),
     (f"{PINNED}.error", 0.37),
     (f"{PINNED}.quantity", "logits"),
     (f"{TIMED}.tolerance", 0.5),

@@ -295,16 +295,17 @@ def _expected(
 ) -> dict[tuple[str, str], float]:
     """The tolerance of every quantity of a verdict.
 
-    Of the reference, which is compared with itself, the number of parameters, the pinned numbers
-    and the timed steps; of an implementation that ``shows_states`` not, their losses and
-    evaluations.
+    Of the reference on a CPU, where it is compared with itself, the number of parameters, the
+    pinned numbers and the timed steps; of an implementation that ``shows_states`` not, their losses
+    and evaluations.
     """
     timed = (
         {}
         if workload.verification.timed is None
         else workload.verification.timed.tolerances.by_quantity()
     )
-    by_precision = workload.verification.tolerances.by_precision(str(accelerator))
+    on_gpu = accelerator == GPU
+    by_precision = workload.verification.tolerances.by_precision(GPU if on_gpu else CPU)
     golden = (
         {}
         if workload.verification.golden is None
@@ -316,7 +317,7 @@ def _expected(
         if shows_states or name not in OF_STATES
     }
     expected = {(WIDE, PARAMETER_COUNT): 0.0} | golden | steps
-    if framework == REFERENCE:
+    if framework == REFERENCE and not on_gpu:
         return expected
     return expected | {
         (precision, quantity): value

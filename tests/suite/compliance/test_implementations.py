@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from suite.catalog.frameworks import REFERENCE
 from suite.catalog.rounds import current_round
+from suite.catalog.workloads import load_workload
 from suite.compliance import submissions
-from suite.compliance.rules.submission_models import _at_once
+from suite.compliance.rules.submission_models import _at_once, _expected
 from suite.compliance.submissions import check_submission
 from tests.faults.submission_models import train_by_other_files
 from tests.good_submissions import good_submission
@@ -63,3 +65,16 @@ def test_files_of_an_earlier_version_are_admitted_where_the_round_lists_them(
 )
 def test_samples_that_a_rank_computes_at_once(request_: dict[str, object], samples: int) -> None:
     assert _at_once(request_) == samples
+
+
+def test_a_verdict_on_a_gpu_has_every_error_of_the_reference_too() -> None:
+    """On a CPU the reference is compared with itself; a verdict that names no accelerator was made
+    there."""
+    workload = load_workload("mobilenetv3")
+    unnamed, on_cpu, on_gpu = (
+        _expected(workload, "tensorflow", accelerator, shows_states=True)
+        for accelerator in (None, "cpu", "cuda")
+    )
+    assert unnamed == on_cpu != on_gpu
+    assert _expected(workload, REFERENCE, "cuda", shows_states=True) == on_gpu
+    assert _expected(workload, REFERENCE, "cpu", shows_states=True).items() < on_cpu.items()
