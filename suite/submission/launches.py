@@ -44,7 +44,7 @@ def declare_entries(
     runs: Sequence[Bundle], scanned: Sequence[Path], planned_runs: int | None
 ) -> tuple[DeclaredEntry, ...]:
     """The entries of these runs, with every further launch of the same entries at or below
-    ``scanned``.
+    ``scanned``; runs of a study are none.
 
     ``planned_runs``: of each entry, except for the one run that shows the split of an entry in
     asynchronous timing; None: as many as finished. Launches are sorted by run id.
@@ -52,7 +52,11 @@ def declare_entries(
     records = {record.run_id: record for record in (bundle.run() for bundle in runs)}
     entries = {entry_key(record.request): record.request for record in records.values()}
     records.update(
-        {record.run_id: record for record in _scan(scanned) if entry_key(record.request) in entries}
+        {
+            record.run_id: record
+            for record in _scan(scanned)
+            if record.study is None and entry_key(record.request) in entries
+        }
     )
     split = {
         split_key(request) for request in entries.values() if timing_of(request) == ASYNCHRONOUS

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from suite.bundle.reader import Bundle
+from suite.bundle.study_mark import StudyMark
 from suite.compliance.paths import check_paths
 from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
@@ -75,6 +77,18 @@ def test_each_entry_has_its_own_launches_in_the_order_of_their_ids() -> None:
         (entry.framework, entry.planned_runs, [launch.run_id for launch in entry.launches])
         for entry in declare_entries(runs, (), None)
     ] == [("a", 0, ["b"]), ("b", 2, ["a", "c"])]
+
+
+def test_runs_of_a_study_are_no_launches_of_the_entry(tmp_path: Path) -> None:
+    """`suite sweep` writes them below the folder of the runs."""
+    folder = tmp_path / "runs"
+    (run,) = make_runs(folder, 1)
+    launched_again = failed_run(folder, run, "finished") / "run.json"
+    record = json.loads(launched_again.read_text())
+    for study, count in ((None, 2), (StudyMark("Threads", (("threads", "2"),), 5).to_dict(), 1)):
+        launched_again.write_text(json.dumps({**record, "study": study}))
+        (entry,) = declare_entries([Bundle(run)], (folder,), None)
+        assert (entry.planned_runs, len(entry.launches)) == (count, count)
 
 
 def test_a_folder_for_launches_that_does_not_exist_is_an_error(
