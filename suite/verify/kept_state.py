@@ -18,6 +18,10 @@ from suite.metrics.epoch_replays import EpochReplays
 from suite.metrics.replayed_losses import ReplayedLosses, compare_losses
 
 
+class OtherState(SuiteError):
+    """The file holds another training state than the one that the run logged."""
+
+
 @dataclass(frozen=True)
 class HandedIn:
     """A training state and the epoch after which it was taken; ``value`` is the text that the epoch
@@ -131,7 +135,7 @@ def _verified(bundle: Bundle, request: contract.Request, handed_in: HandedIn) ->
             )
         for kind, digest in digests(file.of_rank(rank)).items():
             if logged.get(kind) != digest:
-                raise SuiteError(
+                raise OtherState(
                     f"{handed_in.file} is not the state that the run logged after epoch {epoch}:"
                     f" the {kind} digest of rank {rank} is {digest[:16]}…, but the log has"
                     f" {str(logged.get(kind))[:16]}…; hand in the file that the run kept."

@@ -43,7 +43,7 @@ from suite.submission.declaration import NAME
 from suite.submission.evidence import maker_of, sign_evidence, signature_of
 from suite.submission.folder_names import RunFolder, is_withdrawn, read_folders, review_path
 from suite.submission.signature import allowed_signers
-from suite.verify.kept_state import HandedIn, draw_epoch
+from suite.verify.kept_state import HandedIn, OtherState, draw_epoch
 from suite.verify.probing import build_probe
 from suite.verify.replay_audit import AuditOptions, Report, audit
 from suite.verify.verdict import verify_implementations
@@ -52,6 +52,10 @@ NO_PROGRAM = "give the implementation's folder with --implementation"
 NO_PROBE = "the implementation cannot be verified: it is for the open division only"
 NO_STATE = (
     "ask the submitter for this run's training state {}, then give the state's folder with --states"
+)
+NOT_ITS_STATE = (
+    "no file {} in the folder given with --states is the one that this run kept; ask its submitter"
+    " for that file"
 )
 
 
@@ -216,16 +220,19 @@ def _replayed(
     An implementation outside the checkout, ``own`` by name, trains from the state, too."""
     drawn = "nothing drawn" if run.epoch is None else f"drawn epoch {run.epoch}"
     report(f"{'/'.join(folder.path.parts[-3:])}, {drawn}")
-    reason = run.reason if run.epoch is None else NO_STATE.format(state_name(run.epoch))
     handed_in = [
         HandedIn(state, run.epoch or 0, value) for state in _candidates(options.states, run.epoch)
     ]
+    missing = NOT_ITS_STATE if handed_in else NO_STATE
+    reason = run.reason if run.epoch is None else missing.format(state_name(run.epoch))
     program = own.get(folder.framework)
     place = None if program is None else Path(str(program.outside))
     for state in (*handed_in, None):
         audited = AuditOptions(None, None, options.data, state, None if state is None else place)
         try:
             found = audit(folder.path, audited, report)
+        except OtherState:
+            continue  # of another run, perhaps, that drew the same epoch
         except SuiteError as error:
             reason = str(error)[:1000]
         else:

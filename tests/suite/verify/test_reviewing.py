@@ -1,8 +1,10 @@
 """A review draws once for what was handed in, signs, and earns a mark for others only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,12 @@ from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
 from suite.files.signature import make_key, public_key, sign_message
 from suite.metrics.replayed_losses import AuditVerdict
+from suite.metrics.review_record import ReviewedRun
 from suite.submission import evidence
 from suite.submission.evidence import signature_of
 from suite.submission.folder_names import review_path
 from suite.verify import reviewing
+from suite.verify.kept_state import OtherState
 from suite.verify.replay_audit import AuditOptions, Report
 from suite.verify.reviewing import ReviewOptions, review_submission
 from tests.faults.edits.keys import signing_key
@@ -99,6 +103,40 @@ def test_a_state_that_was_handed_in_as_a_link_is_not_opened(
     assert len(asked) >= 3
     files = {each.state.file.name for each in asked if each.state is not None}
     assert files <= {"epoch_1.npz"}
+
+
+@pytest.mark.parametrize(
+    ("of_runs", "reason"),
+    [
+        (("run_1", "run_2"), "its program was changed"),
+        (("run_2",), "no file epoch_1.npz in the folder given with --states is the one that this"),
+        ((), "ask the submitter for this run's training state epoch_1.npz"),
+    ],
+)
+def test_states_of_other_runs_do_not_hide_why_that_of_this_run_was_not_replayed(
+    of_runs: Sequence[str],
+    reason: str,
+    options: ReviewOptions,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They drew the same epoch."""
+
+    def audited(bundle: Path, options: AuditOptions, report: Report) -> None:
+        if options.state is not None and options.state.file.parent.name == bundle.name:
+            raise SuiteError("its program was changed")
+        if options.state is not None:
+            raise OtherState("this is not the state that the run logged")
+
+    monkeypatch.setattr(reviewing, "audit", audited)
+    (tmp_path / "states").mkdir()
+    for name in of_runs:
+        (tmp_path / "states" / name).mkdir()
+        (tmp_path / "states" / name / "epoch_1.npz").write_bytes(b"")
+    folder: Any = SimpleNamespace(path=tmp_path / "lenet/pytorch/run_1", framework="pytorch")
+    given, drawn = replace(options, states=tmp_path / "states"), ReviewedRun("0" * 64, 1, None, "")
+    found = reviewing._replayed(folder, drawn, "value", given, {}, str)
+    assert str(found.reason).startswith(reason)
 
 
 def test_a_review_that_contradicts_is_repeated(submission: Path, options: ReviewOptions) -> None:
