@@ -3,7 +3,7 @@ log to the end."""
 
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +22,10 @@ from suite.execution.remote_recorders import RemoteRecorders
 from suite.files.appended import lines_after
 from suite.launch.first_records import begin_log
 from suite.launch.process import release_process, terminate_session
+from suite.launch.slurm import SRUN
 from suite.launch.step_counter import step_counter
 from suite.machine.limits import process_limits
+from suite.machine.process_tree import parent_of
 from suite.machine.procfs import kills_for_memory
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.page_cache import PageCacheMeter
@@ -35,6 +37,8 @@ EPOCH_ENDS = ("epoch_start", "epoch_stop")
 @dataclass
 class Training:
     """The implementation of a run, within :func:`at_gate`. ``monitor`` is None for one rank.
+
+    ``unmetered`` are this node's ranks, under Slurm, until the meters are attached to them.
 
     Of its end: ``problem`` is why it was terminated, if a rank failed; ``interrupted`` by whom, if
     it was. ``kills_before`` are the kernel's for lack of memory, as it began.
@@ -51,6 +55,7 @@ class Training:
     released_ns: int | None = None
     problem: str | None = None
     interrupted: str | None = None
+    unmetered: frozenset[int] = frozenset()
 
     def start(self) -> None:
         """Let the implementation go, once limits, meters and neighbours are there."""
@@ -58,9 +63,13 @@ class Training:
         self.limit(pid)
         if self.monitor:
             self.monitor.start()
-        self.recorder.start(MeteredProcess(pid, request.data_directory))
+        if self.monitor and request.placement.hosts and request.placement.agent == SRUN:
+            self.unmetered = frozenset(range(request.placement.ranks_per_node))
+        else:
+            self.recorder.start(MeteredProcess(pid, request.data_directory))
         self.deliver_interrupts()  # not before, since what has half started cannot be stopped
-        self.recorder.wait_until_attached()
+        if not self.unmetered:
+            self.recorder.wait_until_attached()
         if self.monitor:
             self.monitor.polled()
         self.beside.enter_context(neighbour_trainings(request, self.run.environment))
@@ -83,13 +92,26 @@ class Training:
             if has_ended:
                 break
             if self.monitor:
-                self.problem = _failed_rank(self.monitor, remote, progress)
+                self.problem = _failed_rank(self.monitor, remote, self.unmetered, progress)
                 if self.problem is not None:
                     break
+                self.attach_to_tasks(self.monitor.pids())
             progress(Waiting())
             time.sleep(POLL_S)
         if self.monitor:
             self.monitor.polled()  # the job may have ended while the harness was stopped
+
+    def attach_to_tasks(self, pids: Mapping[int, int]) -> None:
+        """Under Slurm, attach the meters when all ranks of this node wait for them (``pids``, by
+        rank): they are children of Slurm's daemon, not of srun."""
+        if not self.unmetered or not pids.keys() >= self.unmetered:
+            return
+        pid = pids[min(self.unmetered)]
+        metered = MeteredProcess(parent_of(Path("/"), pid) or pid, self.run.request.data_directory)
+        with interrupts_deferred():  # what has half started cannot be stopped
+            self.recorder.start(metered)
+        self.recorder.wait_until_attached()
+        self.unmetered = frozenset()
 
     def terminate(self) -> None:
         """End the implementation, if it still runs."""
@@ -128,7 +150,10 @@ def at_gate(run: Preparation, recorder: Recorder, lock: int) -> Iterator[Trainin
 
 
 def _failed_rank(
-    monitor: HeartbeatMonitor, remote: RemoteRecorders, progress: Progress
+    monitor: HeartbeatMonitor,
+    remote: RemoteRecorders,
+    unmetered: Collection[int],
+    progress: Progress,
 ) -> str | None:
     """Exchange messages with the remote recorders, and let ranks start whose node's meters are
     attached; returns which rank failed, or None."""
@@ -136,7 +161,7 @@ def _failed_rank(
     for sentence in remote.take_notices():
         progress(Notice(sentence))
     monitor.polled()
-    monitor.release(remote.attached_ranks())
+    monitor.release(rank for rank in remote.attached_ranks() if rank not in unmetered)
     return monitor.failure(remote.is_running)
 
 
