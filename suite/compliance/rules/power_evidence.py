@@ -10,6 +10,7 @@ import numpy as np
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.channels import Channel
+from suite.bundle.data_record import DATA, read_data_record
 from suite.bundle.layout import POWER, RUN
 from suite.catalog.power import (
     PowerRule,
@@ -391,8 +392,8 @@ def _metered(context: BundleContext) -> Violations:
 
 
 def _idle_window(context: BundleContext) -> Violations:
-    """Check length and age of the idle machine's power readings, against the first reading of the
-    run on the same clock."""
+    """Check length of the idle machine's power readings, and their age as the run begins, on the
+    same clock."""
     for node in context.nodes:
         idle = [channel for channel in node.idle if channel.source != "cpu"]
         if not idle or node.channels.span_ns is None:
@@ -400,7 +401,8 @@ def _idle_window(context: BundleContext) -> Violations:
         firsts_ns, lasts_ns = zip(*(channel.ends_ns for channel in idle), strict=True)
         first_ns, last_ns = min(firsts_ns), max(lasts_ns)
         length_s = (last_ns - first_ns) * SECONDS_PER_NS
-        age_s = (node.channels.span_ns[0] - last_ns) * SECONDS_PER_NS
+        begin_ns, begin = _begins(context, node, node.channels.span_ns[0])
+        age_s = (begin_ns - last_ns) * SECONDS_PER_NS
         if length_s < MIN_IDLE_S or max(map(len, idle)) < MIN_IDLE_READINGS:
             yield Violation(
                 node.idle_file,
@@ -411,11 +413,20 @@ def _idle_window(context: BundleContext) -> Violations:
         if age_s > MAX_IDLE_AGE_S:
             yield Violation(
                 node.idle_file,
-                f"the idle machine's last reading at most {MAX_IDLE_AGE_S:g} s before the run's"
-                " first reading",
+                f"the idle machine's last reading at most {MAX_IDLE_AGE_S:g} s before {begin}",
                 f"{age_s:.0f} s before it",
                 fix=READINGS_AS_READ,
             )
+
+
+def _begins(context: BundleContext, node: NodeContext, first_ns: int) -> tuple[int, str]:
+    """When a run begins on a node, and with what: its first reading; on the harness's node earlier,
+    since the harness reads the data and then waits for the other nodes' idle power."""
+    begins = [(first_ns, "the run's first reading")]
+    if node is context.nodes[0] and (context.bundle.path / DATA).exists():
+        taken_ns = read_data_record(context.bundle).taken_ns
+        begins.append((taken_ns, f"the harness began to read the data (taken_ns in {DATA})"))
+    return min(begins)
 
 
 def _contradicted(context: BundleContext) -> Violations:
@@ -552,7 +563,8 @@ RULES = (
         "If a meter measures a run's power, the same meter also measures the idle machine's power"
         " (the baseload) before the run. The idle machine has at least three readings, over at"
         " least one second. Its last reading is at most five minutes before the run's first"
-        " reading.",
+        " reading; on the first node, before the harness begins to read the data (taken_ns in"
+        " data.json).",
         "Without a baseload, nobody can tell how much power the training added. The added energy is"
         " the difference of two measurements by the same meter. Readings from a chosen moment or"
         " from another day do not show the idle machine of this run.",

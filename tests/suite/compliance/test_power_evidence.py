@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from suite.bundle.arrays import Values
+from suite.bundle.data_record import DATA
 from suite.bundle.layout import POWER
 from suite.compliance.checker import check_bundle
 from tests.builders import RICH, make_bundle
+from tests.checks_alone import context_of, found
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import in_turn
 from tests.faults.edits.file_edits import change_file
@@ -116,3 +118,19 @@ def test_a_citation_in_former_words_leaves_a_power_total_the_rulebooks(tmp_path:
     change_file(POWER, lambda content: content["rules"][0].update(cite))(bundle)
     bundle.save(recomputed=True)
     assert "power-rules-known" not in {each.check for each in check_bundle(bundle.path).findings}
+
+
+@pytest.mark.parametrize(("read_earlier_s", "is_found"), [(0, True), (1000, False)])
+def test_the_idle_machine_is_measured_right_before_the_data_are_read_however_long_that_takes(
+    read_earlier_s: int, is_found: bool, tmp_path: Path
+) -> None:
+    """Photographs on a slow card take more than five minutes, as other nodes' baseloads may."""
+    bundle = EditableBundle(make_bundle(tmp_path / "run", RICH))
+    in_turn(
+        change_baseload(lambda rows: rows.assign(t_ns=rows["t_ns"] - 1000 * 10**9)),
+        change_file(
+            DATA, lambda values: values.update(taken_ns=values["taken_ns"] - read_earlier_s * 10**9)
+        ),
+    )(bundle)
+    bundle.save()
+    assert bool(found("baseload-window", context_of(bundle.path))) is is_found
