@@ -182,6 +182,26 @@ def test_an_edit_elsewhere_changes_no_time(
     assert verdict.state is not SignatureState.KNOWN or verdict == true
 
 
+def der(tag: int, content: bytes) -> bytes:
+    """A value of ASN.1 with a length of two bytes."""
+    return bytes([tag, 0x82]) + len(content).to_bytes(2, "big") + content
+
+
+def test_the_text_of_a_status_which_nobody_signs_gives_no_time(
+    token: dict[str, Any], folder: Path, tmp_path: Path
+) -> None:
+    """RFC 3161, 2.4.2: a response is a status, which may have a text, and the signed token."""
+    granted = bytes.fromhex("3003020100")
+    status, signed = base64.b64decode(token["response"])[4:].split(granted, 1)
+    assert status == b""
+    text = der(0x30, der(0x0C, b"x\nTime stamp: Jan  1 00:00:00 2020 GMT"))
+    response = der(0x30, der(0x30, granted[2:] + text) + signed)
+    spoken = {**token, "response": base64.b64encode(response).decode()}
+    true = verify_token(token, DIGEST, trusted(folder, tmp_path))
+    assert true.state is SignatureState.KNOWN
+    assert verify_token(spoken, DIGEST, tmp_path) == true
+
+
 @pytest.mark.parametrize("content", [b"", b"\x00", b"\x30\x80", b"x" * 40_000])
 def test_bytes_that_are_no_stamp_are_bad(content: bytes, tmp_path: Path) -> None:
     assert (
