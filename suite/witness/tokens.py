@@ -119,8 +119,10 @@ def _verify_file(path: Path, digest: str, authorities: Sequence[Path]) -> TokenV
     time_s = moment.timestamp() + float(fraction or 0)
 
     def is_stamped_by(certificates: Path, *options: str) -> bool:
-        arguments = ("-in", str(path), "-digest", digest, *options, "-CAfile", str(certificates))
-        return _openssl("ts", "-verify", *arguments) is not None
+        about = ("-in", str(path), "-digest", digest)
+        # a certificate may expire after it was used
+        by = ("-attime", str(int(time_s)), *options, "-CAfile", str(certificates))
+        return _openssl("ts", "-verify", *about, *by) is not None
 
     for authority in authorities:
         if is_stamped_by(authority):

@@ -19,6 +19,7 @@ from suite.compliance.checker import check_bundle
 from suite.compliance.rules import witness as rule
 from suite.execution.witnessing import ask_files_stamp
 from suite.files.signature import SignatureState
+from suite.witness import tokens
 from suite.witness.client import AUTHORITY, request_signature
 from suite.witness.tokens import judge_tokens, verify_token
 from tests.faults.edits.fault import save_after
@@ -200,6 +201,20 @@ def test_the_text_of_a_status_which_nobody_signs_gives_no_time(
     true = verify_token(token, DIGEST, trusted(folder, tmp_path))
     assert true.state is SignatureState.KNOWN
     assert verify_token(spoken, DIGEST, tmp_path) == true
+
+
+def test_a_certificate_counts_at_the_time_of_the_stamp_and_not_today(
+    token: dict[str, Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The authority's is valid for two days from now."""
+    known, run = trusted(folder, tmp_path), tokens._openssl
+    assert verify_token(token, DIGEST, known).state is SignatureState.KNOWN
+
+    def as_of_2020(*arguments: str) -> str | None:
+        return "Time stamp: Jan  1 00:00:00 2020 GMT\n" if "-text" in arguments else run(*arguments)
+
+    monkeypatch.setattr(tokens, "_openssl", as_of_2020)
+    assert verify_token(token, DIGEST, known).state is SignatureState.BAD
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00", b"\x30\x80", b"x" * 40_000])
