@@ -20,7 +20,7 @@ line:
    counts the processes that the kernel killed for lack of memory meanwhile (null: unknown).
 
 It exits, with everything that it started, when standard input closes or brings nothing for
-``silence_s``: the harness is gone, or the network is cut.
+``silence_s``, or before ``record`` for PREPARING_S: the harness is gone, or the network is cut.
 """
 
 import json
@@ -54,6 +54,9 @@ CLOCK, HEARTBEAT, RECORD, RUNNING, STOP = "clock", "heartbeat", "record", "runni
 """The harness's messages; a heartbeat only shows that the harness is alive."""
 
 ATTACHED = "attached"
+
+PREPARING_S = 900.0
+"""For how long the harness may be silent while it prepares its own node and asks a witness."""
 
 
 def main() -> int:
@@ -139,9 +142,9 @@ def _record(folder: Path, meters: Sequence[Meter], data: Path, silence_s: float)
 
 def _messages(silence_s: float) -> Iterator[list[str]]:
     """The harness's lines, split into words, and an empty list after every second without one; ends
-    when the harness is gone or silent."""
-    received_s, rest = time.monotonic(), b""
-    while time.monotonic() - received_s < silence_s:
+    when the harness is gone, or silent for PREPARING_S, after ``record`` for ``silence_s``."""
+    received_s, rest, limit_s = time.monotonic(), b"", max(PREPARING_S, silence_s)
+    while time.monotonic() - received_s < limit_s:
         if not select.select([0], [], [], FLUSH_S)[0]:
             yield []
             continue
@@ -151,7 +154,9 @@ def _messages(silence_s: float) -> Iterator[list[str]]:
         received_s = time.monotonic()
         *lines, rest = (rest + piece).split(b"\n")
         for line in lines:
-            yield line.decode().split()
+            message = line.decode().split()
+            limit_s = silence_s if message[:1] == [RECORD] else limit_s
+            yield message
 
 
 def _forward(path: Path, position: int) -> int:

@@ -138,3 +138,29 @@ def test_every_core_is_loaded_in_a_pattern_that_fits_at_one_place_only(
     assert slept_s == [3.0]
     words = [f"{start_ns}:{stop_ns}" for start_ns, stop_ns in loads_ns]
     assert [each[-2:] for each in started] == [words] * 3
+
+
+def test_recorders_of_other_nodes_are_stopped_before_the_witness_is_waited_for(
+    good_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They end when the harness is silent for ten seconds, and one that answers nothing takes
+    longer."""
+    order: list[str] = []
+    monkeypatch.setattr(ending, "wait_for_exit", lambda *_: exit_report(0, [], 2))
+    monkeypatch.setattr(ending, "changed_settings", lambda *_: [])
+    monkeypatch.setattr(ending, "ask_stamp", lambda *_: order.append("witness"))
+    monkeypatch.setattr(ending, "_outcome", lambda *_: {})
+    run = SimpleNamespace(
+        request=SimpleNamespace(ranks=2),
+        records=SimpleNamespace(path=good_bundle),
+        record=Bundle(good_bundle).run(),
+        power=None,
+        witness=SimpleNamespace(),
+    )
+    recorder: Any = SimpleNamespace(stop=lambda: ())
+    training: Any = SimpleNamespace(
+        run=run, monitor=None, problem=None, process=None, recorder=recorder, released_ns=None
+    )
+    remote: Any = SimpleNamespace(stop=lambda: order.append("nodes"), records=lambda machines: ())
+    ending.end_run(training, remote)
+    assert order == ["nodes", "witness"]

@@ -19,6 +19,7 @@ from suite.bundle.reader import Bundle
 from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
+from suite.execution import node_recorder
 from suite.execution.remote_recorder import wait_for
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import ALONE, PageCache, RunRequest
@@ -306,3 +307,21 @@ def test_a_recorder_of_many_is_waited_for(tmp_path: Path) -> None:
             wait_for("meters", [recorder], 10, "late", lambda: recorder.facts.add("meters"))  # type: ignore[list-item]
         finally:
             os.close(far)
+
+
+def test_a_harness_may_be_silent_for_long_until_it_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It prepares its own node meanwhile, or waits for a witness that does not answer."""
+    now_s, sent = 0.0, [b"record 7\n"]
+
+    def select(*_: object) -> tuple[list[int], list[int], list[int]]:
+        nonlocal now_s
+        if now_s == 600 and sent:
+            return [0], [], []
+        now_s += 1
+        return [], [], []
+
+    monkeypatch.setattr(node_recorder, "select", SimpleNamespace(select=select))
+    monkeypatch.setattr(node_recorder, "time", SimpleNamespace(monotonic=lambda: now_s))
+    monkeypatch.setattr(node_recorder, "os", SimpleNamespace(read=lambda *_: sent.pop()))
+    received = list(node_recorder._messages(silence_s=10))
+    assert received == [*[[]] * 600, ["record", "7"], *[[]] * 10]
