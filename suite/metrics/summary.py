@@ -141,7 +141,8 @@ def derive_summary(bundle: Bundle) -> Summary:
     channels, nodes = bundle.channels(), node_readings(bundle, log, rules)
     machine = machine_readings(bundle, "", (), power_totals(channels, rules, run))
     machine = machine.with_totals_kept(*EVERY_EPOCH)
-    held = [node.with_totals_kept() for node in nodes] or [machine]
+    is_lost = _lacks_nodes(log, nodes)
+    held = [node.with_totals_kept() for node in nodes] or ([] if is_lost else [machine])
     epochs = derive_epochs(log, steps, machine.channels, held, workers_of(bundle))
     resumed = resumption_of(bundle)
     begun_before = 0 if resumed is None else resumed.epoch
@@ -175,10 +176,15 @@ def derive_summary(bundle: Bundle) -> Summary:
         figures=figures,
         disturbances=recorded_disturbances(channels, run, is_one_of_several=bool(nodes)),
         channels=channel_statistics(channels, run),
-        energies=[] if nodes else energy_rows(channels, rules, run, uncounted),
+        energies=[] if nodes or is_lost else energy_rows(channels, rules, run, uncounted),
         ranks=rank_rows(log, steps),
         nodes=node_rows(nodes, rules, run_times, trained),
     )
+
+
+def _lacks_nodes(log: Log, nodes: Sequence[NodeReadings]) -> bool:
+    """Whether the run had several nodes whose record is missing."""
+    return not nodes and len(set(log.value("nodes_of_ranks") or [])) > 1
 
 
 def _energies(
@@ -190,7 +196,7 @@ def _energies(
 ) -> dict[str, Figure]:
     """Energies and baseload of the run, of all its nodes."""
     figures = joint_figures(nodes, times) if nodes else energy_and_baseload(machine, times)
-    if not nodes and len(set(log.value("nodes_of_ranks") or [])) > 1:
+    if _lacks_nodes(log, nodes):
         figures = _unknown(figures, figures, NOT_RECORDED)
     if resumed is None:
         return figures

@@ -143,8 +143,7 @@ def test_every_core_is_loaded_in_a_pattern_that_fits_at_one_place_only(
 def test_recorders_of_other_nodes_are_stopped_before_the_witness_is_waited_for(
     good_bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They end when the harness is silent for ten seconds, and one that answers nothing takes
-    longer."""
+    """They end after ten seconds of silence; a witness that does not answer takes longer."""
     order: list[str] = []
     monkeypatch.setattr(ending, "wait_for_exit", lambda *_: exit_report(0, [], 2))
     monkeypatch.setattr(ending, "changed_settings", lambda *_: [])

@@ -123,9 +123,11 @@ def test_a_sensor_that_died_on_one_node_leaves_the_idle_power_and_no_energy(path
 
 def test_a_run_without_a_record_of_its_nodes_has_neither_energy_nor_baseload(path: Path) -> None:
     (path / NODES).unlink()
-    figures = derive_summary(Bundle(path)).figures
+    summary = derive_summary(Bundle(path))
     for name in ("energy_j", "baseload_power_w", "baseload_share"):
-        assert "nodes.json, the record of their readings, is missing" in str(figures[name].reason)
+        reason = str(summary.figures[name].reason)
+        assert "nodes.json, the record of their readings, is missing" in reason
+    assert ({epoch.energy_j for epoch in summary.epochs}, summary.energies) == ({None}, [])
 
 
 def test_a_node_without_a_sensor_leaves_no_energy_and_is_named(path: Path) -> None:
