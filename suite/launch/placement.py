@@ -10,7 +10,7 @@ from pathlib import Path
 from reference_impls.rank import HEARTBEAT_TIMEOUT_S
 from suite.errors import SuiteError
 from suite.files.counted import counted
-from suite.launch.slurm import SRUN, allocated_hosts
+from suite.launch.slurm import SRUN, allocated_hosts, in_slurms_order
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}(:\d{1,5})?")
 _LIST = re.compile(
@@ -168,9 +168,9 @@ def place_ranks(
             f"{named_by} names {counted(len(hosts), 'host')}; --nodes {nodes} needs"
             f" {nodes - len(hosts)} more."
         )
-    return Placement(
-        hosts[:nodes], ranks_per_node or _ranks_by_slots(slots, named_by) or otherwise, agent
-    )
+    each = ranks_per_node or _ranks_by_slots(slots, named_by) or otherwise
+    is_sorted = hostfile is not None and agent == SRUN
+    return Placement(in_slurms_order(hosts[:nodes]) if is_sorted else hosts[:nodes], each, agent)
 
 
 def _ranks_by_slots(slots: set[int | None], named_by: str) -> int | None:

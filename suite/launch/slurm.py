@@ -48,6 +48,16 @@ def allocated_hosts(variables: Mapping[str, str] = os.environ) -> tuple[str, ...
     return hosts
 
 
+def in_slurms_order(hosts: Sequence[str]) -> tuple[str, ...]:
+    """The hosts as srun fills them, whatever the order in which they are named; as named where
+    the allocation is not known."""
+    try:
+        allocated = allocated_hosts()
+    except SuiteError:  # srun asks for nodes of its own, or says itself what is wrong
+        return tuple(hosts)
+    return tuple(sorted(hosts, key=lambda host: (*allocated, host).index(host)))
+
+
 def host_command(host: str, script: str) -> list[str]:
     """The command that runs a shell script on one host of the allocation."""
     return [

@@ -60,6 +60,23 @@ def test_a_hostfile_may_name_some_of_them(tmp_path: Path) -> None:
     assert place_ranks(None, tmp_path / "hosts.txt", 1, SRUN).hosts == ("pi2", "pi3")
 
 
+@pytest.mark.parametrize(
+    ("named", "nodes", "hosts"),
+    [
+        ("pi3\npi1\n", None, ("pi1", "pi3")),
+        ("pi3\npi2\npi1\n", 2, ("pi2", "pi3")),
+        ("elsewhere\npi2\npi1\n", None, ("pi1", "pi2", "elsewhere")),
+    ],
+)
+@pytest.mark.usefixtures("scontrol")
+def test_ranks_are_on_the_hosts_of_a_file_in_slurms_order(
+    named: str, nodes: int | None, hosts: tuple[str, ...], tmp_path: Path
+) -> None:
+    """srun(1): the order of the names in --nodelist is not important."""
+    (tmp_path / "hosts.txt").write_text(named)
+    assert place_ranks(nodes, tmp_path / "hosts.txt", 1, SRUN).hosts == hosts
+
+
 def test_without_an_allocation_the_next_step_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
