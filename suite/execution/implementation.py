@@ -123,6 +123,8 @@ def _mounts(request: RunRequest, environment: Environment) -> Shared:
     """What a container sees of this machine."""
     directory = request.directory
     planned = request.training.recomputation
+    old = request.training.old_task
+    also_read = [] if old is None else [Path(old.directory)]
     written = [directory, *([states_folder(directory)] if request.keep_states else [])]
     if planned is not None and planned.spill_folder is not None:
         written.append(Path(planned.spill_folder))
@@ -131,7 +133,7 @@ def _mounts(request: RunRequest, environment: Environment) -> Shared:
         request.data_directory,
         written,
         working_folder(request.framework),
-        [] if request.resume is None else [request.resume.state.parent],
+        also_read if request.resume is None else [*also_read, request.resume.state.parent],
     )
 
 

@@ -5,16 +5,25 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 
 import reporter
 from suite.bundle.reader import Bundle
+from suite.catalog.devices import load_device
+from suite.catalog.frameworks import load_framework
+from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
+from suite.execution.implementation import implementation_command
+from suite.execution.request import RunRequest
 from suite.files.paths import repository_root
 from suite.launch.isolation import Isolation, refuse_isolation
+from tests.builders import Scenario, make_request
 from tests.conftest import Run, interruptible
 
 FAKE = "run --division open --workload lenet --framework fake --data digits"
@@ -88,3 +97,14 @@ def test_an_interrupted_one_leaves_no_process(
     process.communicate(timeout=60)
     _, alive = psutil.wait_procs(started, timeout=60)
     assert alive == []
+
+
+def test_a_container_reads_the_data_of_the_old_task(tmp_path: Path) -> None:
+    """An adaptation evaluates what it costs there."""
+    training = make_request(tmp_path, Scenario(framework="fake"))
+    training = training._replace(old_task=training.data._replace(directory="/data/old"))
+    fake, device = load_framework("fake"), load_device("generic")
+    request = RunRequest("run", load_workload("lenet"), device, "", fake, training)
+    environment: Any = SimpleNamespace(interpreter=Path(sys.executable))
+    words = implementation_command(replace(request, isolation=Isolation.PODMAN), environment, {})
+    assert "--volume=/data/old:/data/old:ro" in words
