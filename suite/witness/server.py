@@ -17,6 +17,7 @@ from typing import Any
 
 from suite.errors import SuiteError
 from suite.files.canonical import canonical_json, sha256_of_text
+from suite.files.names import is_plain_name
 from suite.files.signature import make_key, public_key
 from suite.witness.statement import NAMESPACE, Statement
 
@@ -24,7 +25,6 @@ MAX_BODY_BYTES = 1024
 SOCKET_TIMEOUT_S = 10
 FIRST = "0" * 64
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
 
 
 class Journal:
@@ -69,10 +69,10 @@ class Witness:
     def __init__(
         self, name: str, key: Path, journal: Path, clock: Callable[[], float] = time.time
     ) -> None:
-        if not _NAME.fullmatch(name):
+        if not is_plain_name(name):
             raise SuiteError(
-                f"--name {name[:100]!r} must have 1 to 100 characters: letters, digits, '.', '@',"
-                " '-' and '_'; the first must be a letter or digit."
+                f"--name {name[:100]!r} must have 1 to 60 characters: lower-case letters, digits,"
+                " '.', '-' and '_'; the first must be a letter or digit."
             )
         if not key.exists():
             make_key(key, name)

@@ -217,6 +217,8 @@ def test_a_port_in_use_is_one_sentence(lab: Lab) -> None:
         WitnessServer(lab.witness, "127.0.0.1", lab.server.server_port)
 
 
-def test_a_name_is_plain(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match="--name"):
-        Witness("a b\n", tmp_path / "key", tmp_path / "journal")
+@pytest.mark.parametrize("name", ["", "a b\n", "TU-Graz", "lab@uni", "l" * 61])
+def test_a_name_is_one_that_the_checker_knows(name: str, tmp_path: Path) -> None:
+    """suite.files.signature leaves other names out of its answers."""
+    with pytest.raises(SuiteError, match=r"--name .* must have 1 to 60 characters: lower"):
+        Witness(name, tmp_path / "key", tmp_path / "journal")
