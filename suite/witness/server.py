@@ -29,22 +29,22 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 class Journal:
     """An append-only file with one line per statement; each statement holds the SHA-256 of the line
-    before. Lines are on the disk when :meth:`append` returns.
+    before. Lines are on the disk when :meth:`append` returns; of one that raises, nothing is kept.
     """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
-            self._stream = path.open("ab")
+            self._stream = path.open("ab", buffering=0)
+            # the power went while the line was written: it stays, and the next one refers to it
+            if lines[-1]:
+                self._stream.write(b"\n")
+                lines.append(b"")
         except OSError as error:
             raise SuiteError(
                 f"The journal {path} cannot be written: {error.strerror}; choose another --journal."
             ) from error
-        # the power went while the line was written: it stays, and the next one refers to it
-        if lines[-1]:
-            self._stream.write(b"\n")
-            lines.append(b"")
         self.serial = len(lines) - 1
         self.previous = (
             sha256_of_text(lines[-2].decode("utf-8", errors="replace")) if self.serial else FIRST
@@ -52,10 +52,15 @@ class Journal:
 
     def append(self, token: dict[str, Any]) -> None:
         """Add a line."""
-        line = canonical_json(token)
-        self._stream.write(f"{line}\n".encode())
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        line, handle = canonical_json(token), self._stream.fileno()
+        left, size = f"{line}\n".encode(), os.fstat(handle).st_size
+        try:
+            while left:  # a full disk takes a part
+                left = left[self._stream.write(left) :]
+            os.fsync(handle)
+        except OSError:
+            os.ftruncate(handle, size)
+            raise
         self.serial, self.previous = self.serial + 1, sha256_of_text(line)
 
     def close(self) -> None:

@@ -1,8 +1,10 @@
 """A lab's witness over HTTP: what it signs, its journal, and what a client makes of bad answers."""
 
+import errno
 import hashlib
 import http.client
 import json
+import os
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -104,6 +106,24 @@ def test_a_line_that_was_cut_off_is_kept(tmp_path: Path) -> None:
     journal.append({"kind": "ssh"})
     journal.close()
     assert (tmp_path / "journal").read_bytes() == b'{"kind":"ssh"}\n{"kind":"s\n{"kind":"ssh"}\n'
+
+
+def test_a_statement_that_the_disk_did_not_take_is_not_in_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client asks again, and the next line has its serial number."""
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    journal = Journal(tmp_path / "journal")
+    journal.append({"serial": 1})
+    with monkeypatch.context() as patch, pytest.raises(OSError):
+        patch.setattr("suite.witness.server.os.fsync", full)
+        journal.append({"serial": 2})
+    journal.append({"serial": 2})
+    journal.close()
+    assert (tmp_path / "journal").read_bytes() == b'{"serial":1}\n{"serial":2}\n'
 
 
 def test_many_ask_at_once(lab: Lab) -> None:
