@@ -59,7 +59,10 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
     variables = allow_root(child_environment(1))
     program = [str(interpreter), "-m", "reference_impls.links", "--ranks", str(placement.ranks)]
     program += ["--quick"] if quick else []
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as said:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryFile("w+", errors="replace") as said,
+    ):
         command = mpirun_command(
             find_mpirun(interpreter), placement, program, variables, Path(folder)
         )
@@ -71,6 +74,7 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
             stdout=subprocess.PIPE,
             stderr=said,
             text=True,
+            errors="replace",
             start_new_session=True,
         )
         output, silent_s = _lines_of(process, START_S + START_PER_RANK_S * placement.ranks)

@@ -143,6 +143,7 @@ def _available_there(host: str, agent: str | None) -> int:
             command,
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=ANSWER_TIMEOUT_S,
             stdin=subprocess.DEVNULL,
         )

@@ -23,7 +23,8 @@ def _launcher(folder: Path, output: str, ends: str = "exit 1") -> Path:
     mpirun = folder / "mpirun"
     mpirun.write_text(
         '#!/bin/sh\ntest "$1" = --version && echo HYDRA && exit\ncat <<'
-        f" 'END'\n{output}\nEND\n{ends}\n"
+        f" 'END'\n{output}\nEND\n{ends}\n",
+        encoding="latin-1",  # which the start-up files of old shells are in
     )
     mpirun.chmod(0o755)
     return folder / "python"
@@ -32,9 +33,17 @@ def _launcher(folder: Path, output: str, ends: str = "exit 1") -> Path:
 def test_what_a_shell_prints_when_it_starts_is_no_measure(tmp_path: Path) -> None:
     measure = LinkMeasure(1, "pi2", 2e-4, 940.0, 2**24, 10**12, 10**6, 10**5)
     interpreter = _launcher(
-        tmp_path, 'Welcome to pi2\n{"updates": 3}\n{\n' + json.dumps(asdict(measure))
+        tmp_path, 'Universität: pi2\n{"updates": 3}\n{\n' + json.dumps(asdict(measure))
     )
     assert measure_links(Placement(("pi1", "pi2")), interpreter) == LinkMeasures((measure,), None)
+
+
+def test_what_is_said_of_a_failure_may_be_in_another_encoding(tmp_path: Path) -> None:
+    said = "Host-Schlüssel unbekannt"
+    interpreter = _launcher(tmp_path, "", f"echo {said} >&2; exit 1")
+    assert "Host-Schl\ufffdssel unbekannt" in str(
+        measure_links(Placement(("pi1", "pi2")), interpreter).problem
+    )
 
 
 def test_a_process_of_mpi_that_a_signal_ended_is_named(tmp_path: Path) -> None:

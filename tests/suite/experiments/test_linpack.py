@@ -334,6 +334,7 @@ def test_a_record_of_another_shape_is_refused(tmp_path: Path) -> None:
 
 def test_the_memory_of_another_node_is_read_in_kib(tmp_path: Path) -> None:
     agent = tmp_path / "agent"
-    agent.write_text("#!/bin/sh\necho 'MemAvailable:    2048 kB'\n")
+    said = "Universität\nMemAvailable:    2048 kB"
+    agent.write_text(f"#!/bin/sh\necho '{said}'\n", encoding="latin-1")
     agent.chmod(0o755)
     assert smallest_available_bytes(Placement(("here", "there"), agent=str(agent))) == 2048 * 1024
