@@ -101,4 +101,5 @@ def _kept_address(directory: Path, recorded: str) -> str:
 
 
 def _address_file(directory: Path) -> Path:
-    return directory.with_name(f"{directory.name}.{WITNESS}")
+    whole = directory.resolve()  # ``.`` has no name, and a link another one
+    return whole.with_name(f"{whole.name}.{WITNESS}")

@@ -193,6 +193,16 @@ def test_a_stamp_that_the_closing_did_not_get_is_got_by_finish_and_the_record_sa
     server.server_close()
 
 
+@pytest.mark.parametrize("typed", [".", "../link"])
+def test_the_witness_is_asked_again_however_the_run_is_named(
+    typed: str, unstamped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (unstamped.parent / "link").symlink_to(unstamped)
+    monkeypatch.chdir(unstamped)
+    assert finish(Path(typed)).reason == "the witness has now stamped the run's files"
+    assert not list(unstamped.parent.glob("*.witness.json"))
+
+
 @pytest.mark.usefixtures("_known")
 def test_a_late_stamp_leaves_the_run_without_the_witnesss_name(unstamped: Path, lab: Lab) -> None:
     lab.time_s = time.time() + 3600
