@@ -63,6 +63,9 @@ def run(
                         training.interrupted = cause_of(interrupted)
                     finally:
                         training.terminate()
+                    # who interrupts the harness may have ended the implementation, too
+                    if interrupt.happened and training.interrupted is None:
+                        training.interrupted = "interrupted after the training"
                     record = end_run(training, remote)
             except OSError as error:
                 message = f"the harness could not write: {error.strerror or error}"
@@ -80,7 +83,7 @@ def _close(path: Path, record: RunRecord, lock: RunLock, interrupt: HeldBack) ->
     after its end."""
     if record.status != "finished":
         lock.remove()
-    if record.status == "interrupted":
+    if record.status == "interrupted" or (record.status == "failed" and interrupt.happened):
         raise KeyboardInterrupt
     if record.status == "finished":
         command = shell_command("suite finish", path)

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,14 @@ from suite import api
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.execution.implementation import start_implementation
+from suite.execution.interrupts import HeldBack
 from suite.execution.recorder import Recorder
+from suite.execution.run import _close
+from suite.execution.run_directory import RunLock
+from suite.execution.training import Training
 from suite.experiments import one_run
 from suite.files.paths import repository_root
+from suite.launch.process import ExitReport, wait_for_exit
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 from tests.launchers import waits_at_its_gate, with_ctrl_c
 
@@ -118,6 +124,37 @@ def test_ctrl_c_while_the_process_starts_is_an_interrupted_run(
         api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
     assert started[0].poll() is not None
     assert Bundle(tmp_path / "run").run().status == "interrupted"
+
+
+def test_a_signal_that_ends_the_implementation_after_its_training_leaves_a_finished_run(
+    metered: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """systemd and job schedulers signal all processes of a run, and this one was exiting."""
+    follow = Training.follow
+
+    def signalled(*arguments: Any) -> None:
+        follow(*arguments)
+        signal.raise_signal(signal.SIGINT)
+
+    def ended(*arguments: Any) -> ExitReport:
+        return replace(wait_for_exit(*arguments), exit_code=-signal.SIGTERM)
+
+    metered(GateMeter(lambda pid: None))
+    monkeypatch.setattr(Training, "follow", signalled)
+    monkeypatch.setattr("suite.execution.ending.wait_for_exit", ended)
+    with with_ctrl_c(), pytest.raises(api.Interrupted, match=r"already finished .* is sealed"):
+        api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
+    bundle = Bundle(tmp_path / "run")
+    record = bundle.run()
+    assert (record.status, record.exit_code, bundle.is_sealed) == ("finished", None, True)
+
+
+def test_an_interrupted_run_that_failed_is_not_said_to_be_sealed(good_bundle: Path) -> None:
+    """It came while the record was written."""
+    record, lock = replace(Bundle(good_bundle).run(), status="failed"), RunLock(good_bundle)
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        _close(good_bundle, record, lock, HeldBack(happened=True))
+    assert str(interrupted.value) == ""
 
 
 def test_ctrl_c_before_the_record_is_begun_leaves_nothing_to_seal(
