@@ -62,6 +62,7 @@ class EdgeWatch:
         if self._thread is not None:
             os.eventfd_write(self._handles[-1], 1)
             self._thread.join()
+            self._thread = None
         while self._handles:
             os.close(self._handles.pop())
         return self._cost_s

@@ -1,12 +1,13 @@
 """The life of a run, from a resolved request to a closed bundle: prepare, start, follow, end,
 close."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from suite.bundle import layout
 from suite.bundle.reader import RunRecord
-from suite.errors import InterruptedAfterEnd
+from suite.errors import InterruptedAfterEnd, SuiteError
 from suite.execution.closing import close_bundle, disk_errors, training_ended
 from suite.execution.ending import end_run
 from suite.execution.events import ClosingGoesOn, Progress
@@ -67,15 +68,25 @@ def run(
                     if interrupt.happened and training.interrupted is None:
                         training.interrupted = "interrupted after the training"
                     record = end_run(training, remote)
-            except OSError as error:
-                message = f"the harness could not write: {error.strerror or error}"
-                record = replace(prepared.record, status="failed", message=message)
-                lock.write(partial(write_run, record))
+            except (OSError, SuiteError) as error:
+                record = _failed(prepared.record, recorder, error)
+                # not of a run that `suite finish` closes as finished, or that was removed
+                if (path / layout.RUN).is_file() and not training_ended(path):
+                    lock.write(partial(write_run, record))
                 raise
             record = with_pulses(record, prepared.pulses, invocation.lifetime)
             lock.write(partial(write_run, record))
             _close(path, record, lock, interrupt)
             return RunResult(path, record.status, record.message)
+
+
+def _failed(record: RunRecord, recorder: Recorder, error: OSError | SuiteError) -> RunRecord:
+    """The record of a run that an error of the harness ended; stops its meters."""
+    message = str(error)
+    if isinstance(error, OSError):
+        message = f"the harness could not write: {error.strerror or error}"
+    meters = tuple(asdict(meter) for meter in recorder.stop())
+    return replace(record, status="failed", message=message, meters=meters)
 
 
 def _close(path: Path, record: RunRecord, lock: RunLock, interrupt: HeldBack) -> None:

@@ -1,6 +1,7 @@
 """A run whose implementation waits at its gate: the meters are attached first, and Ctrl-C or a
 killed harness leaves nothing behind."""
 
+import errno
 import os
 import select
 import signal
@@ -19,6 +20,7 @@ import pytest
 from suite import api
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
+from suite.errors import SuiteError
 from suite.execution.implementation import start_implementation
 from suite.execution.interrupts import HeldBack
 from suite.execution.recorder import Recorder
@@ -155,6 +157,39 @@ def test_an_interrupted_run_that_failed_is_not_said_to_be_sealed(good_bundle: Pa
     with pytest.raises(KeyboardInterrupt) as interrupted:
         _close(good_bundle, record, lock, HeldBack(happened=True))
     assert str(interrupted.value) == ""
+
+
+def test_what_ends_a_run_at_the_gate_is_in_its_record(
+    metered: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With what its meters did until then."""
+
+    def refuse(*_: object) -> None:
+        raise SuiteError("A neighbour makes no steps", "choose fewer neighbours")
+
+    metered(GateMeter(lambda pid: None))
+    monkeypatch.setattr("suite.execution.training.neighbour_trainings", refuse)
+    with pytest.raises(SuiteError, match=r"^A neighbour makes no steps; choose fewer neighbours\."):
+        api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
+    record = Bundle(tmp_path / "run").run()
+    assert record.status == "failed"
+    assert record.message == "A neighbour makes no steps; choose fewer neighbours."
+    assert [meter["name"] for meter in record.meters] == ["gate", "recorder"]
+
+
+def test_a_disk_that_is_full_after_the_training_leaves_a_run_that_finished(
+    metered: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    metered(GateMeter(lambda pid: None))
+    with monkeypatch.context() as patch:
+        patch.setattr("suite.execution.ending.amend_system", full)
+        with pytest.raises(SuiteError, match="is full"):
+            api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
+    (finished,) = api.finish(tmp_path / "run")
+    assert finished.status == "finished"
 
 
 def test_ctrl_c_before_the_record_is_begun_leaves_nothing_to_seal(
