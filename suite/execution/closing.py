@@ -15,6 +15,7 @@ from pathlib import Path
 
 from reference_impls import contract
 from suite.bundle import layout, manifest
+from suite.bundle.data_record import DATA
 from suite.bundle.node_records import read_nodes
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.errors import FileError, SuiteError
@@ -150,6 +151,9 @@ def leftovers(path: Path) -> list[Path]:
         f".{name}*"
         for name in (
             layout.RUN,
+            layout.PRIVATE,
+            contract.REQUEST_NAME,
+            DATA,
             layout.SYSTEM,
             layout.COUNTERS,
             layout.SUMMARY,

@@ -13,11 +13,17 @@ from suite.bundle.manifest import refuse_inside_run
 from suite.bundle.run_lock import is_held, take_lock
 from suite.errors import SuiteError
 
-BEFORE_RECORD = frozenset(
-    (layout.BASELOAD_RAW, DATA, layout.LOCK, layout.PRIVATE, layout.WITNESS, layout.RUN)
+BEFORE_RECORD = (
+    layout.LOCK,
+    layout.BASELOAD_RAW,
+    layout.node_baseloads("[0-9]*")[1],
+    DATA,
+    layout.PRIVATE,
+    layout.WITNESS,
+    *(f".{name}*" for name in (DATA, layout.PRIVATE, layout.WITNESS, layout.RUN)),
 )
-"""Files that a run writes before its record is there; a leading dot is that of a file that is being
-written."""
+"""Patterns of files that a run writes before its record is there; a leading dot is that of a file
+that is being written."""
 RESERVE_BYTES = 2**16
 _WHO_BYTES = 200
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -121,5 +127,5 @@ def _is_run(path: Path) -> bool:
     if not path.is_dir():
         return False
     return (path / layout.RUN).is_file() or all(
-        each.is_file() and each.name.removeprefix(".") in BEFORE_RECORD for each in path.iterdir()
+        each.is_file() and any(map(each.match, BEFORE_RECORD)) for each in path.iterdir()
     )

@@ -252,7 +252,8 @@ def test_several_runs_are_finished_and_each_problem_is_named(
 def test_a_closed_bundle_has_its_tables_logs_and_records_alone(tmp_path: Path) -> None:
     raw = "steps.csv steps.rank1.csv steps.rank10.csv readings.csv readings.node1.csv"
     raw += " baseload.csv baseload.node12.csv hosts.txt output.raw.txt private.json request.json"
-    cut_off = ".run.json.ab .system.json .counters.json.x .summary.json .power.json .nodes.json"
+    cut_off = ".run.json.ab .private.json.ab .request.json.ab .data.json.ab .system.json"
+    cut_off += " .counters.json.x .summary.json .power.json .nodes.json"
     cut_off += " .output.txt .output.raw.txt .witness.json .MANIFEST.sha256 .steps.parquet"
     kept = "log.txt log.rank1.txt steps.parquet readings.node1.parquet run.json output.txt"
     kept += " notes.csv steps.rankx.csv readings.nodex.csv .notes power.json nodes.json"

@@ -142,7 +142,7 @@ def test_an_existing_output_is_not_touched(suite: Run, digits: Path, tmp_path: P
 
 
 def test_what_a_run_left_that_was_killed_as_it_began_is_replaced(tmp_path: Path) -> None:
-    for name in (LOCK, DATA, f".{RUN}"):
+    for name in (LOCK, DATA, f".{RUN}.0a1b2c3d"):
         (tmp_path / name).touch()
     make_output(tmp_path, force=True)
     assert not list(tmp_path.iterdir())

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from suite.bundle.layout import LOCK, RUN, states_folder
+from suite.bundle.data_record import DATA
+from suite.bundle.layout import LOCK, PRIVATE, RUN, states_folder
 from suite.bundle.run_lock import is_held
 from suite.errors import SuiteError
 from suite.execution import preflight as before
@@ -37,7 +38,9 @@ def content(folder: Path) -> list[str]:
         (["notes.txt"], True, "is not a run directory"),
         ([f".{RUN}", "notes.txt"], True, "is not a run directory"),
         ([RUN, "notes.txt"], True, None),
-        ([f".{RUN}", LOCK], True, None),  # killed as it began
+        ([f".{RUN}.0a1b2c3d", LOCK], True, None),  # killed as it began
+        (["baseload.node1.csv", DATA, f".{PRIVATE}.0a1b2c3d"], True, None),
+        (["baseload.nodes.csv"], True, "is not a run directory"),
     ],
 )
 def test_only_a_runs_own_directory_is_replaced(
