@@ -11,6 +11,7 @@ from suite.catalog.power import Coverage, Tier
 from suite.execution.closing import disk_errors
 from suite.execution.run_records import kept_records
 from suite.files.durable import sync_to_storage
+from suite.files.tree import paths_below
 from suite.metrics.left_out import leave_out, refuse_left_out
 from suite.metrics.traces.attaching import (
     Attachment,
@@ -78,8 +79,9 @@ def _exchange_files(path: Path, change: Callable[[Path], None]) -> None:
     shutil.copytree(path, copy, symlinks=True)
     try:
         change(copy)
-        for file in (*copy.iterdir(), copy):
-            sync_to_storage(file)
+        for file in (*paths_below(copy), copy):
+            if not file.is_symlink():
+                sync_to_storage(file)
     except BaseException:
         shutil.rmtree(copy, ignore_errors=True)
         raise

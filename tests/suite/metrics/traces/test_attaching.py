@@ -18,6 +18,7 @@ from suite.bundle.attached import KEPT, SOURCE
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import check_bundle, find_bundles
 from suite.errors import SuiteError
+from suite.execution import attach
 from suite.metrics.power_totals import power_rules
 from suite.metrics.traces import attaching, reading
 from suite.metrics.traces.course import Course, course_of
@@ -193,6 +194,17 @@ def test_a_write_that_fails_changes_nothing(
     with pytest.raises(SuiteError, match="is full"):
         api.attach_power(good_bundle, trace, covers="board")
     assert digest(good_bundle) == before
+
+
+def test_the_originals_are_on_the_medium_before_the_bundle_is_replaced(
+    good_bundle: Path, trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: set[Path] = set()
+    monkeypatch.setattr(attach, "sync_to_storage", synced.add)
+    api.attach_power(good_bundle, trace, covers="board")
+    copy = good_bundle.with_name(f".{good_bundle.name}.attaching")
+    assert {copy / file.relative_to(good_bundle) for file in good_bundle.rglob("*")} <= synced
+    assert list((good_bundle / "before_attach").iterdir())
 
 
 def test_an_offset_by_hand_is_recorded_and_warned_of(good_bundle: Path, trace: Path) -> None:
