@@ -174,6 +174,9 @@ class RemoteRecorder:
     def disconnect(self) -> None:
         """Kill the local end of the connection; the recorder exits when its standard input
         closes."""
+        assert self._process.stdin is not None
+        if self._process.stdin.closed:
+            return  # since then its number may have become another process's
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(OSError), self._process:

@@ -173,6 +173,17 @@ def test_a_node_that_cannot_be_measured_is_recorded_with_the_reason(
     assert not (tmp_path / "readings.node1.csv").exists()
 
 
+def test_the_number_of_a_recorder_that_ended_is_nobodys_to_be_killed(
+    request_of: Callable[..., RunRequest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hours later it may be another process's."""
+    killed: list[object] = []
+    with RemoteRecorders(request_of("exit 3"), Path(sys.executable), tmp_path) as recorders:
+        recorders.prepare()
+        monkeypatch.setattr(os, "killpg", lambda *whom: killed.append(whom))
+    assert killed == []
+
+
 def values_of(channels: Channels) -> list[float]:
     return [float(value) for channel in channels for value in channel.values]
 
