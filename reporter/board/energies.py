@@ -61,11 +61,9 @@ def _energy_rows(
 ) -> tuple[EnergyRow, ...]:
     reasons = {name: _why_unranked(instrument, entry) for name, entry in entries.items()}
     energies = {name: entry.energy for name, entry in entries.items() if entry.energy is not None}
-    ranks = rank_entries(
-        {name: energy.measured for name, energy in energies.items() if reasons[name] is None},
-        scoring,
-        [name for name, entry in entries.items() if entry.status is Status.SHORT],
-    )
+    ranked = {name: energy.measured for name, energy in energies.items() if reasons[name] is None}
+    short = [name for name in ranked if entries[name].status is Status.SHORT]
+    ranks = rank_entries(ranked, scoring, short)
     rows = [
         EnergyRow(
             name, energy, entries[name].status, ranks.get(name) or unranked(str(reasons[name]))

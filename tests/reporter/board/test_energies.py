@@ -97,14 +97,17 @@ def test_provisional_entries_stand_behind_ranked_ones() -> None:
     ]
 
 
-def test_an_energy_of_unknown_error_and_an_indicative_one_are_in_order_without_a_rank() -> None:
-    vague = entry(5, "wall meter", "wall")
+@pytest.mark.parametrize("status", [Status.CONFIRMED, Status.SHORT])
+def test_an_energy_of_unknown_error_and_an_indicative_one_are_in_order_without_a_rank(
+    status: Status,
+) -> None:
+    vague = entry(5, "wall meter", "wall", status)
     assert vague.energy is not None
     interval = replace(vague.energy.interval, low=None, high=None)
     found = tables(
         vague=replace(vague, energy=replace(vague.energy, interval=interval)),
         a=entry(20, "wall meter", "wall"),
-        c=entry(3, "estimate", "board"),
+        c=entry(3, "estimate", "board", status),
         d=entry(1, "estimate", "board"),
         e=entry(2, "estimate", "board"),
         none=replace(entry(1, "estimate", "board"), energy=None),
