@@ -26,7 +26,7 @@ METHOD = (
     "d = a.log_mean - b.log_mean; ratio = exp(d). w = a.log_variance / a.runs + b.log_variance "
     "/ b.runs; f = a.fixed_variance + b.fixed_variance; n = 2 * (min(a.runs, b.runs) - 1). Low "
     "and high are exp(r - m) and exp(r + m), r = d - a.epochs_excess + b.epochs_excess, m = "
-    "t.reference[g] * sqrt(w + f), g = floor((w + f)^2 / (w^2 / n)). Where an epochs_variance "
+    "t.reference[g] * sqrt(w + f), g = floor((w + f)^2 / (w^2 / n)). Where an epochs_excess "
     "is not 0: e = a.epochs_variance + b.epochs_variance, k = floor((w + e)^2 / (w^2 / n + "
     "a.epochs_variance^2 / a.epochs_freedom + b.epochs_variance^2 / b.epochs_freedom)), q = "
     "t.own[k] * sqrt(w + e + f); low is exp(d - q), or exp(r - m) if only a has one and this is "

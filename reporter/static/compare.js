@@ -22,12 +22,12 @@ function ratioOf(a, b) {
   const d = a.logMean - b.logMean, r = d - a.excess + b.excess, whole = w > 0 && Number.isFinite(f) ? (w + f) ** 2 / (w ** 2 / n) + 1e-9 : Infinity;
   const m = quantile(COMPARED.t.reference, whole) * Math.sqrt(w + f);
   let low = r - m, high = r + m;
-  if (a.epochs > 0 || b.epochs > 0) {
+  if (a.excess > 0 || b.excess > 0) {
     const total = w + a.epochs + b.epochs;
     const scatter = w ** 2 / n + a.epochs ** 2 / Math.max(1, a.epochsFreedom) + b.epochs ** 2 / Math.max(1, b.epochsFreedom);
     const q = quantile(COMPARED.t.own, total ** 2 / Math.max(scatter, Number.MIN_VALUE) + 1e-9) * Math.sqrt(total + f);
-    low = b.epochs > 0 ? d - q : Math.max(low, d - q);
-    high = a.epochs > 0 ? d + q : Math.min(high, d + q);
+    low = b.excess > 0 ? d - q : Math.max(low, d - q);
+    high = a.excess > 0 ? d + q : Math.min(high, d + q);
   }
   return { ratio: Math.exp(d), low: Math.exp(low), high: Math.exp(high), differs: !(Math.exp(low) <= 1 && 1 <= Math.exp(high)) };
 }

@@ -116,11 +116,10 @@ def score_interval(one: RunStatistics, level: float) -> Interval:
     whole = int(_freedom(np.array(variance), np.array(freedom), np.array(one.fixed_variance)))
     margin = student_t_quantile(whole, 1 - level) * math.sqrt(variance + one.fixed_variance)
     low, high = one.log_mean - one.epochs_excess - margin, one.log_mean + margin
-    if one.epochs_variance:
+    if one.epochs_excess:
         total = variance + one.epochs_variance
-        freedom = math.floor(
-            total**2 / (variance**2 / freedom + one.epochs_variance**2 / one.epochs_freedom) + 1e-9
-        )
+        scatter = variance**2 / freedom + one.epochs_variance**2 / max(1, one.epochs_freedom)
+        freedom = math.floor(total**2 / scatter + 1e-9) if scatter > 0 else MAX_FREEDOM
         margin = student_t_quantile(freedom, 1 - level) * math.sqrt(total + one.fixed_variance)
         low, high = max(low, one.log_mean - margin), one.log_mean + margin
     return Interval(one.value, math.exp(low), math.exp(high))
@@ -197,7 +196,7 @@ def pair_bounds(
     margins = _quantiles(whole, 1 - level) * np.sqrt(of_runs + fixed)
     lows: Values = at_reference - margins
     highs: Values = at_reference + margins
-    one_own, other_own = ones.epochs_variance > 0, others.epochs_variance > 0
+    one_own, other_own = ones.epochs_excess > 0, others.epochs_excess > 0
     if one_own.any() or other_own.any():
         total = of_runs + ones.epochs_variance + others.epochs_variance
         scatter = of_runs**2 / freedom

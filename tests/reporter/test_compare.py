@@ -51,7 +51,7 @@ def random_entry(chance: random.Random) -> RunStatistics:
         chance.uniform(0, 0.01),
         chance.choice((3, 4, 5, 10, 30)),
         1e-4,
-        *((chance.uniform(1e-4, 0.02), 4, 0.1) if own else ()),
+        *((chance.choice((0.0, chance.uniform(1e-4, 0.02))), 4, 0.1) if own else ()),
     )
 
 

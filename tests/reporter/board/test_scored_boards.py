@@ -162,15 +162,15 @@ def by_method(
         r + t["reference"][g] * math.sqrt(w + f),
     )
     e = one["epochs_variance"] + other["epochs_variance"]
-    if e:
+    if one["epochs_excess"] or other["epochs_excess"]:
         scatter = w**2 / n + sum(
             each["epochs_variance"] ** 2 / each["epochs_freedom"]
             for each in (one, other)
             if each["epochs_freedom"]
         )
         q = t["own"][str(math.floor((w + e) ** 2 / scatter))] * math.sqrt(w + e + f)
-        low = d - q if other["epochs_variance"] else max(low, d - q)
-        high = d + q if one["epochs_variance"] else min(high, d + q)
+        low = d - q if other["epochs_excess"] else max(low, d - q)
+        high = d + q if one["epochs_excess"] else min(high, d + q)
     return math.exp(low), math.exp(high)
 
 

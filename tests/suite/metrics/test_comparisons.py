@@ -97,6 +97,21 @@ def test_own_epochs_widen_the_interval_towards_the_slower_side_only() -> None:
     assert alone.low == pytest.approx(score_interval(at_reference, LEVEL).low)
 
 
+def test_own_epochs_count_where_all_runs_of_the_reference_need_as_many() -> None:
+    """Ten epochs instead of seven, without scatter: the epochs are shorter than the other entry's,
+    and the whole training is longer."""
+    own = RunStatistics(math.log(11.4), 1e-4, 3, 4e-4, 0.0, 5, math.log(10 / 7))
+    other = RunStatistics(math.log(10.0), 1e-4, 3, 4e-4)
+    found, alone = score_ratio(own, other, LEVEL, EPOCHS_LEVEL), score_interval(own, LEVEL)
+    assert found.low < found.ratio < found.high and not found.is_different
+    inverse = score_ratio(other, own, LEVEL, EPOCHS_LEVEL)
+    assert (inverse.low, inverse.high) == pytest.approx((1 / found.high, 1 / found.low))
+    assert alone.low is not None and alone.high is not None
+    assert alone.low * alone.high == pytest.approx(alone.value**2), "nothing of the reference's"
+    same = RunStatistics(math.log(11.4), 0.0, 3, 4e-4, 0.0, 5, math.log(10 / 7))
+    assert score_interval(same, LEVEL).low is not None
+
+
 def test_both_of_two_entries_at_their_own_epochs_have_wide_intervals() -> None:
     excess = math.log(1.5)
     own = RunStatistics(math.log(15.0), 1e-4, 3, 0.0, 0.04, 12, excess)
