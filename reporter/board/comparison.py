@@ -168,13 +168,17 @@ def _of_runs(
         return None, "no run has this figure"
     if min(runs) <= 0:
         return None, NEEDS_POSITIVE
+    of_run = scores.sessions or {}
+    # by run id, as the values are
+    sessions = [of_run[run] for run in sorted(of_run)] if len(of_run) == len(runs) else None
     if not is_energy:
-        floor = load_scoring().floor_of(figure, scores.is_separated)
-        return run_statistics(runs, floor**2), None
+        floor = load_scoring().floor_of(figure, sessions is not None)
+        return run_statistics(runs, floor**2, sessions if floor else None), None
     if scores.instrument is None:
         return None, NOT_ONE_INSTRUMENT
     score = scores.energy or scores.measured_energy
-    return run_statistics(runs, math.inf if score is None else score.measured.fixed_variance), None
+    fixed = math.inf if score is None else score.measured.fixed_variance
+    return run_statistics(runs, fixed, sessions), None
 
 
 def _compare_board(

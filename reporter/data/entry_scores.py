@@ -48,8 +48,8 @@ class EntryScores:
     ``reason`` says why the status is not confirmed; ``missing`` why a score is unknown, by its
     name. ``instrument`` is the tier and the coverage of the energy, None where there is no energy
     or the runs differ in it. ``contradicted_by``: meters of the same that differ from it, in any
-    run, by more than both state. ``is_separated``: its runs are of enough sessions to tell what a
-    session does to all of its runs.
+    run, by more than both state. ``sessions``: the session of each run, by run id; None where they
+    are too few to tell what a session does to all of its runs.
     """
 
     status: Status
@@ -61,8 +61,13 @@ class EntryScores:
     missing: Mapping[str, str] = field(default_factory=dict)
     instrument: tuple[str, str] | None = None
     measured_energy: Score | None = None
-    is_separated: bool = False
+    sessions: Mapping[str, str] | None = None
     contradicted_by: str | None = None
+
+    @property
+    def is_separated(self) -> bool:
+        """Whether the runs tell what a session does to all of its runs."""
+        return self.sessions is not None
 
     def score(self, name: str) -> Score | None:
         """The score, or the measured energy, of this name; None where it is unknown."""

@@ -81,7 +81,6 @@ def score_entry(
     """The scores of an entry from its runs; ``figures`` and ``epochs_of`` are those of each run by
     name."""
     scoring, instrument = load_scoring(), _instrument(runs, figures)
-    is_separated = _sessions(runs, scoring) is not None
     expected, spent = _expected(entry, scoring), _measured_energy(entry, runs, figures, scoring)
     missing = {MEASURED_J: spent} if isinstance(spent, str) else {}
     energy_spent = spent if isinstance(spent, Score) else None
@@ -91,7 +90,7 @@ def score_entry(
         missing=missing,
         instrument=instrument,
         measured_energy=energy_spent,
-        is_separated=is_separated,
+        sessions=_sessions(runs, scoring),
         contradicted_by=_contradicted_by(runs, figures),
     )
     if isinstance(expected, NoReference):

@@ -34,9 +34,10 @@ SAME = ("workload", "data", "model_trained")
 
 @dataclass(frozen=True)
 class ComparedFigure:
-    """A figure of ``group`` over that of ``base``: geometric means of their runs, arithmetic ones
-    where they have no ratio. ``low`` and ``high`` bound the ratio's interval at the pair level of
-    the rules, ``differs`` where it does not hold 1, as on leaderboards; what is None is so for the
+    """A figure of ``group`` over that of ``base``: geometric means of their runs or, of times and
+    energies in enough sessions, of the sessions' means; arithmetic ones of the runs where they have
+    no ratio. ``low`` and ``high`` bound the ratio's interval at the pair level of the rules,
+    ``differs`` where it does not hold 1, as on leaderboards; what is None is so for the
     ``reason``."""
 
     figure: str
@@ -120,7 +121,6 @@ def _compared(
     from suite.metrics.comparisons import (  # likewise
         NEEDS_POSITIVE,
         OTHER_INSTRUMENTS,
-        run_statistics,
         score_ratio,
     )
 
@@ -137,10 +137,7 @@ def _compared(
         reason = NEEDS_POSITIVE
     if reason is not None:
         return replace(row, reason=reason)
-    one, other = (
-        run_statistics(values, _fixed_variance(figure, frames))
-        for (_, frames), values in ((group, ours), (base, others))
-    )
+    one, other = (_statistics(figure, frames) for _, frames in (group, base))
     row = replace(row, base_value=other.value, value=one.value, ratio=one.value / other.value)
     if (reason := _why_no_interval(one, other)) is not None:
         return replace(row, reason=reason)
@@ -159,18 +156,23 @@ def _why_no_interval(*groups: "RunStatistics") -> str | None:
     return None if is_known else "the instrument's error is not known"
 
 
-def _fixed_variance(figure: str, frames: "Frames") -> float:
-    """What runs of one session do not show of their scatter, and of an energy the instrument's
-    error, as for the entries of a leaderboard."""
+def _statistics(figure: str, frames: "Frames") -> "RunStatistics":
+    """The figure of the runs, or of enough sessions the mean of each, with what they do not show of
+    their scatter, and of an energy the instrument's error: as for the entries of a leaderboard."""
     from reporter.data.frames import records  # start-up: pandas
     from reporter.data.scores import fixed_variance  # likewise
     from suite.catalog.scoring import load_scoring  # start-up: SciPy
+    from suite.metrics.comparisons import run_statistics  # likewise
 
-    is_separated = all(scores.is_separated for scores in frames.scores.values())
-    floor = load_scoring().floor_of(figure, is_separated)
-    is_energy = figure == ENERGY
-    energies = records(frames.select("figures", "figure", [figure])) if is_energy else ()
-    return fixed_variance(energies, floor)
+    rows = list(records(frames.select("figures", "figure", [figure])))
+    runs = [row["run_id"] for row in rows]
+    of_entries = (scores.sessions or {} for scores in frames.scores.values())
+    of_run = {run: session for each in of_entries for run, session in each.items()}
+    sessions = [of_run[run] for run in runs] if of_run.keys() >= set(runs) else None
+    floor = load_scoring().floor_of(figure, sessions is not None)
+    fixed = fixed_variance(rows if figure == ENERGY else (), floor)
+    values = [float(row["value"]) for row in rows]
+    return run_statistics(values, fixed, sessions if floor else None)
 
 
 def _values(frames: "Frames", figure: str) -> tuple[list[float], str, set[Any], str | None]:

@@ -6,7 +6,7 @@ import json
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -207,6 +207,28 @@ def test_an_entry_with_enough_runs_is_not_said_to_lack_them(frames: Frames) -> N
     }
     few = comparables(frames, entries, "fetch_stall_s", {one: [0.2, 0.1]})
     assert few[one].reason == "the entry has 2 of the 3 runs needed"
+
+
+@pytest.mark.parametrize(
+    ("figure", "known", "values", "floor"),
+    [
+        ("fetch_stall_s", 6, 3, "noise_floor"),
+        ("fetch_stall_s", 5, 5, "session_floor"),
+        ("best_accuracy", 6, 6, None),
+    ],
+    ids=["time", "time that a run lacks", "accuracy"],
+)
+def test_times_of_one_session_are_one_value_where_all_runs_have_one(
+    figure: str, known: int, values: int, floor: str | None, frames: Frames
+) -> None:
+    entries: list[Mapping[str, Any]] = frames.accepted().entries.to_dict("records")[:1]
+    (entry,) = (str(each["entry_id"]) for each in entries)
+    sessions = {f"r{number}": boot for number, boot in enumerate("aabbcc")}
+    scores = {**frames.scores, entry: replace(frames.scores[entry], sessions=sessions)}
+    runs = {entry: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6][:known]}
+    found = comparables(replace(frames, scores=scores), entries, figure, runs)[entry].value
+    fixed = 0.0 if floor is None else getattr(load_scoring(), floor) ** 2
+    assert found is not None and (found.runs, found.fixed_variance) == (values, fixed)
 
 
 def test_an_instrument_s_error_stays_in_the_interval_of_every_energy(

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from suite.cli.app import app
-from suite.cli.compare_runs import _compared
+from suite.cli.compare_runs import _compared, _statistics
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.metrics.comparisons import OTHER_INSTRUMENTS
@@ -151,3 +151,14 @@ def test_a_spreadsheet_computes_nothing_of_an_exported_run(tmp_path: Path) -> No
     with (tmp_path / "t.csv").open(encoding="utf-8") as stream:
         (row,) = csv.DictReader(stream)
     assert row["board"] == "'=1+1"
+
+
+def test_runs_of_one_session_are_one_value_of_a_time_and_of_an_energy(tmp_path: Path) -> None:
+    """As on leaderboards: what a start of the machine does, it does to all of them."""
+    frames = many_entries(make_template(tmp_path / "run"), 1)
+    ((entry, scores),) = frames.scores.items()
+    sessions = dict(zip(frames.runs["run_id"], "aab", strict=True))
+    separated = replace(frames, scores={entry: replace(scores, sessions=sessions)})
+    figures = ("time_to_epoch_s", "energy_j", "best_accuracy")
+    values = [[_statistics(name, each).runs for each in (frames, separated)] for name in figures]
+    assert values == [[3, 2], [3, 2], [3, 3]]
