@@ -74,7 +74,7 @@ def _reference_run(
     if accuracies is not None:
         workload = load_workload(request["workload"])
         trained, to_target = len(accuracies), _reached(accuracies, workload)
-        is_whole = trained == request["epochs"]
+        is_whole = trained == request["epochs"] == workload.epochs
     else:
         log = bundle.log()
         trained = len(log.finished_epochs())
@@ -85,9 +85,9 @@ def _reference_run(
     if not bundle.is_sealed or run.status != "finished" or not is_whole:
         raise SuiteError(
             f"{path} cannot be a reference run; leave it out. A reference run is sealed and"
-            " finished. A run with --no-target must have trained all its epochs. A run with a"
-            " target must be in the closed division, and must have reached the target or trained"
-            " all its epochs. Do not leave out a run that meets these conditions."
+            " finished. A run with --no-target must have trained all epochs of its workload. A run"
+            " with a target must be in the closed division, and must have reached the target or"
+            " trained all its epochs. Do not leave out a run that meets these conditions."
         )
     batch_size, rate, local = setting_of(request, judging_round(run.round))
     key = (request["workload"], batch_size, rate, request["eval_every_epochs"], local)

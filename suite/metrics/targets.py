@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reference_impls.contract import FLOAT32
+from reference_impls.contract import EQUAL, EXACT, FLOAT32
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.catalog.accuracies import ReferenceAccuracies, RunAccuracies
@@ -101,23 +101,38 @@ def accuracies_of(bundles: Sequence[Path], workload: Workload) -> tuple[Referenc
     return tuple(ReferenceAccuracies(*key, tuple(runs)) for key, runs in sorted(found.items()))
 
 
+def _refuse_other_recipe(bundle: Bundle, workload: Workload) -> None:
+    request = bundle.run().request
+    optimizer = {
+        key: value for key, value in request["optimizer"].items() if key != "base_learning_rate"
+    }
+    own = {key: value for key, value in vars(workload.optimizer).items() if key in optimizer}
+    part, parallel = workload.requested_part, request["parallel"]
+    found = (
+        request["workload"],
+        request["data"]["name"],
+        optimizer,
+        request.get("trains"),
+        request.get("accumulation", 1),
+        parallel.get("wire", EXACT),
+        parallel.get("shares", EQUAL),
+    )
+    trains = None if part is None else part._asdict()
+    if found != (workload.name, workload.data, own, trains, 1, EXACT, EQUAL):
+        raise SuiteError(
+            f"{bundle.path} did not train {workload.name} with this workload's data set"
+            f" ({workload.data}), optimizer settings and trained part, or did not update after"
+            " every mini-batch by the exact gradients of equal shares; leave it out."
+        )
+
+
 def _of_run(
     bundle: Bundle, by_id: dict[str, Bundle], workload: Workload
 ) -> tuple[tuple[int, float, int], RunAccuracies]:
+    _refuse_other_recipe(bundle, workload)
     run = bundle.run()
     request = run.request
-    optimizer = dict(request["optimizer"])
-    rate = float(optimizer.pop("base_learning_rate"))
-    own = {key: value for key, value in vars(workload.optimizer).items() if key in optimizer}
-    if (request["workload"], request["data"]["name"], optimizer) != (
-        workload.name,
-        workload.data,
-        own,
-    ):
-        raise SuiteError(
-            f"{bundle.path} did not train {workload.name} with this workload's data set"
-            f" ({workload.data}) and optimizer settings; leave it out."
-        )
+    rate = float(request["optimizer"]["base_learning_rate"])
     accuracies, epochs = _accuracies(bundle, by_id), int(request["epochs"])
     share = load_scoring().targets.share_of_schedule
     needed = math.floor(share * epochs)

@@ -5,6 +5,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -149,6 +150,30 @@ def test_a_run_that_ended_before_its_last_epoch_makes_no_point(tmp_path: Path) -
 def test_open_runs_make_no_point(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="trained all its epochs"):
         make_points(bundles(tmp_path, division="open"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"epochs": 5}, "must have trained all epochs of its workload"),
+        ({"accumulation": 4}, "did not update after every mini-batch"),
+        ({"trains": {"parameters": ["fc3.*"], "statistics": "frozen"}}, "and trained part"),
+        ({"parallel": {"wire": "float16"}}, "the exact gradients"),
+        ({"parallel": {"shares": "speed"}}, "of equal shares"),
+    ],
+    ids=["a shorter schedule", "accumulated gradients", "a part", "rounded gradients", "shares"],
+)
+def test_a_run_of_another_recipe_without_a_target_makes_no_point(
+    changes: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    epochs = changes.get("epochs", 10)
+    bundle = EditableBundle(without_target(tmp_path / "run", 1, (0.97,) * epochs))
+    for name, value in changes.items():
+        own = bundle.request.get(name)
+        bundle.request[name] = {**own, **value} if isinstance(own, dict) else value
+    bundle.save(recomputed=True)
+    with pytest.raises(SuiteError, match=said):
+        make_points([bundle.path])
 
 
 def test_two_runs_of_one_seed_are_no_two_samples(tmp_path: Path) -> None:
