@@ -19,6 +19,7 @@ EVALUATION_S, FIRST_EPOCH_J, EVALUATION_J = (
     "evaluation_energy_j",
 )
 
+NOT_EVALUATED = "no epoch or no evaluation was finished"
 OUTSIDE_EPOCHS = "(the run's total minus the sum of its epochs) / number of epochs"
 QUOTIENTS = (
     ("fetch_stall_share", "fetch_stall_s", "time_to_epoch_s", "ratio"),
@@ -91,39 +92,44 @@ def cost_figures(
     """What a score is made from besides the epochs' figures: the time and energy of an evaluation,
     and the energy of the first epoch.
 
-    An evaluation has the run's share that is in no epoch, over the number of epochs. ``trained_s``
-    is the time from run_start to the last evaluation, ``energy`` the figure of the run's energy.
+    An evaluation has the run's share that is in no epoch, over the number of epochs that were
+    evaluated; one that was cut short was not. ``trained_s`` is the time from run_start to the last
+    evaluation, ``energy`` the figure of the run's energy.
     """
-    time = _figure(run_id, EVALUATION_S, "s", LOG, float(len(epochs)))
-    if not epochs or trained_s is None:
-        time["reason"] = "no epoch or no evaluation was finished"
+    places = [place for place, epoch in enumerate(epochs, 1) if is_known(epoch["eval_accuracy"])]
+    evaluated = epochs[: max(places, default=0)]
+    time = _figure(run_id, EVALUATION_S, "s", LOG, float(len(evaluated)))
+    if not evaluated or trained_s is None:
+        time["reason"] = NOT_EVALUATED
     else:
-        in_epochs_s = math.fsum(epoch["end_to_end_s"] for epoch in epochs)
-        time["value"], time["method"] = (trained_s - in_epochs_s) / len(epochs), OUTSIDE_EPOCHS
-    return [time, *(_energies(epochs, energy) if energy is not None else ())]
+        in_epochs_s = math.fsum(epoch["end_to_end_s"] for epoch in evaluated)
+        time["value"], time["method"] = (trained_s - in_epochs_s) / len(evaluated), OUTSIDE_EPOCHS
+    return [time, *(_energies(epochs, len(evaluated), energy) if energy is not None else ())]
 
 
-def _energies(epochs: Sequence[Row], energy: Row) -> list[Row]:
+def _energies(epochs: Sequence[Row], evaluated: int, energy: Row) -> list[Row]:
     energies = [epoch["energy_j"] for epoch in epochs]
     row = {
         **energy,
         "value": None,
-        "count": float(len(epochs)),
+        "count": float(evaluated),
         "spread": None,
         "low": None,
         "high": None,
         "reason": energy["reason"],
     }
     first, around = {**row, "figure": FIRST_EPOCH_J, "count": 1.0}, {**row, "figure": EVALUATION_J}
-    if is_known(energy["value"]) and energies and all(map(is_known, energies)):
+    if is_known(energy["value"]) and evaluated and all(map(is_known, energies)):
         first["value"], around["value"] = (
             energies[0],
-            (energy["value"] - math.fsum(energies)) / len(energies),
+            (energy["value"] - math.fsum(energies)) / evaluated,
         )
         around["method"] = OUTSIDE_EPOCHS
     else:
-        first["reason"] = around["reason"] = (
-            energy["reason"] or "an epoch has no energy: it contains fewer than two readings"
+        first["reason"] = around["reason"] = energy["reason"] or (
+            "an epoch has no energy: it contains fewer than two readings"
+            if evaluated
+            else NOT_EVALUATED
         )
     return [first, around]
 

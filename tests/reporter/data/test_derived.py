@@ -21,7 +21,7 @@ def figure(name: str, value: float | None, **other: Any) -> Row:
 def epochs(*joules: float | None) -> list[Row]:
     """Of 10, 20, 30, … s, with these energies."""
     return [
-        {"end_to_end_s": 10.0 * number, "energy_j": energy_j}
+        {"end_to_end_s": 10.0 * number, "energy_j": energy_j, "eval_accuracy": 0.9}
         for number, energy_j in enumerate(joules, start=1)
     ]
 
@@ -40,6 +40,21 @@ def test_an_evaluation_has_what_is_in_no_epoch_over_the_number_of_epochs() -> No
     for name in ("first_epoch_energy_j", "evaluation_energy_j"):
         assert found[name]["tier"] == "x", "the run's instrument"
         assert {found[name][key] for key in ("low", "high", "spread", "reason")} == {None}
+
+
+def test_an_epoch_that_was_cut_short_has_no_evaluation() -> None:
+    """Of 66 s, 36 are outside of two whole epochs; the third one ended later."""
+    energy = figure("energy_j", 1000.0)
+    *whole, cut = epochs(300.0, 200.0, 100.0)
+    rows = [*whole, {**cut, "eval_accuracy": None}]
+    found = costs(66.0, rows, energy)
+    assert found["evaluation_s"]["value"] == (66 - 10 - 20) / 2
+    assert found["first_epoch_energy_j"]["value"] == 300
+    assert found["evaluation_energy_j"]["value"] == pytest.approx((1000 - 600) / 2)
+    assert [found[name]["count"] for name in found] == [2, 1, 2]
+    alone = costs(None, rows[2:], energy)
+    assert {each["value"] for each in alone.values()} == {None}
+    assert {each["reason"] for each in alone.values()} == {"no epoch or no evaluation was finished"}
 
 
 @pytest.mark.parametrize(
