@@ -289,20 +289,13 @@ def _trained(record: RunRecord, log: Log) -> Row:
             one_line(record.request["framework"]), record.implementation
         ),
         "model_trained": one_line(_text(log, "model_trained") or record.request["model"], 40),
-        "parameters": _trained_parameters(log),
+        "parameters": log.trained_parameters,
         "optimizer_used": one_line(
             _text(log, "optimizer_used") or record.request["optimizer"]["name"], 40
         ),
         "precision": plain_or_none(precision, 40),
         "implementation": one_line(digest[:12], 12) if isinstance(digest, str) else None,
     }
-
-
-def _trained_parameters(log: Log) -> int | None:
-    """Those of the part that is trained, where it is not the whole model."""
-    part = log.value("trained")
-    found = part.get("parameters") if isinstance(part, dict) else log.value("parameters")
-    return found if type(found) is int else None
 
 
 def _text(log: Log, key: str) -> str | None:

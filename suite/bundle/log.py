@@ -101,11 +101,12 @@ class Log:
         return None if event is None else event.value
 
     @property
-    def exchanged_parameters(self) -> Any:
-        """How many numbers of the model have gradients that ranks exchange: all, or those of the
-        part that is trained."""
+    def trained_parameters(self) -> int | None:
+        """How many parameters are trained, whose gradients the ranks exchange: those of the part
+        that is trained, where it is not the whole model; None where the log does not say."""
         part = self.value("trained")
-        return part.get("parameters") if isinstance(part, dict) else self.value("parameters")
+        found = part.get("parameters") if isinstance(part, dict) else self.value("parameters")
+        return found if type(found) is int else None
 
     def window(self, start_key: str, stop_key: str) -> tuple[int, int] | None:
         """From the first event of one key to that of another on the monotonic clock, ns; None

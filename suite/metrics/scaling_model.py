@@ -114,7 +114,8 @@ def fit_scaling(observations: Sequence[Observation], scaling: Scaling) -> Scalin
             "The scaling model needs at least two different numbers of ranks above 1; add values"
             " to --nodes."
         )
-    if len({one.gradient_bytes for one in observations}) > 1:
+    sizes_bytes = {one.gradient_bytes for one in several}  # one rank sends nothing
+    if len(sizes_bytes) > 1:
         raise SuiteError(
             "The points have gradients of different sizes, so they train different networks; fit"
             " a scaling model to each network separately."
@@ -125,7 +126,7 @@ def fit_scaling(observations: Sequence[Observation], scaling: Scaling) -> Scalin
     one, measured = observations[0], [observation.ranks for observation in observations]
     samples = one.samples_per_rank * (one.ranks if scaling is Scaling.STRONG else 1)
     fitted = (
-        _Fitted(algorithm, scaling, compute, exchanges[algorithm], samples, one.gradient_bytes)
+        _Fitted(algorithm, scaling, compute, exchanges[algorithm], samples, *sizes_bytes)
         for algorithm in Algorithm
     )
     fits, largest = tuple(each.model(measured) for each in fitted), max(measured)

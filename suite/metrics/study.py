@@ -15,12 +15,11 @@ from suite.files.json_file import read_as
 from suite.metrics.figure import Figure, mean_figure, unknown_figure
 from suite.metrics.scaling_model import Observation, Scaling, ScalingModel, fit_scaling
 from suite.metrics.sealed_record import SealedRecord
+from suite.metrics.summary import wire_of
+from suite.metrics.wire_figures import gradient_bytes
 
 VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """Pattern of a study's values, which are parts of folder names."""
-
-GRADIENT_BYTES = 4
-"""Bytes per parameter: gradients are summed in float32."""
 
 NO_MODEL = "only a study over the number of nodes has a scaling model"
 TOO_SHORT = "the run has no steps after the warm-up steps"
@@ -188,12 +187,12 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> StudyRunTimes:
         raise SuiteError(f"{bundle.path}: {TOO_SHORT} ({warm_up_steps}); use more --steps.")
     first = counted[counted["rank"] == 0]
     exchange = counted.groupby("step")["communication_s"].agg(["min", "mean"])
-    parameters = bundle.log().exchanged_parameters
+    log = bundle.log()
     return StudyRunTimes(
         ranks=int(steps["rank"].nunique()),
         counted_steps=len(first),
         samples_per_step=float(counted.groupby("step")["samples"].sum().mean()),
-        gradient_bytes=GRADIENT_BYTES * parameters if isinstance(parameters, int) else None,
+        gradient_bytes=gradient_bytes(log, wire_of(bundle)),
         step_s=float(first[list(PARTS)].sum(axis=1).mean()),
         fetch_stall_s=float(first["fetch_stall_s"].mean()),
         compute_s=float(first["compute_s"].mean()),

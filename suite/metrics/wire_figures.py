@@ -35,13 +35,21 @@ def wire_figures(logs: Sequence[Log], wire: object) -> dict[str, Figure]:
     return {"exchange_span_s": exchange, "wire_limit_s": limit, "wire_limit_share": share}
 
 
+def gradient_bytes(log: Log, wire: object) -> int | None:
+    """The size of an update's gradients as ranks send them; None where the log does not say how
+    many parameters are trained."""
+    parameters = log.trained_parameters
+    if parameters is None or not 0 < parameters < MOST:
+        return None
+    return parameters * (ROUNDED_BYTES if wire in (FLOAT16, BFLOAT16) else EXACT_BYTES)
+
+
 def _limit(log: Log, wire: object) -> Figure:
     """The time in which each of n nodes sends the least that a sum needs, 2 (n - 1) / n of the
     gradients, through the slowest of their links."""
-    carried, parameters = _numbers(log.value("goodput_bytes_per_s")), log.exchanged_parameters
-    if len(carried) < 2 or type(parameters) is not int or not 0 < parameters < MOST:
+    carried, size_bytes = _numbers(log.value("goodput_bytes_per_s")), gradient_bytes(log, wire)
+    if len(carried) < 2 or size_bytes is None:
         return unknown_figure("s", LOG, NOT_MEASURED)
-    size_bytes = parameters * (ROUNDED_BYTES if wire in (FLOAT16, BFLOAT16) else EXACT_BYTES)
     limit_s = 2 * (len(carried) - 1) / len(carried) * size_bytes / min(carried)
     return Figure(
         limit_s,

@@ -25,12 +25,8 @@ LINK_TOLERANCE = 1.05
 def _links(context: BundleContext) -> Violations:
     """Check that each update's gradients fit through each node's link: half precision, sent once,
     as no all-reduce can do with less."""
-    parameters = context.log.exchanged_parameters
-    if (
-        not context.run_s > 0
-        or type(parameters) is not int
-        or context.request.parallel.collective != "mpi"
-    ):
+    parameters = context.log.trained_parameters
+    if not context.run_s > 0 or parameters is None or context.request.parallel.collective != "mpi":
         return
     updates = int(ends_update(context.request, context.steps.first_rank).sum())
     sent_bytes = updates * parameters * MIN_GRADIENT_BYTES
@@ -54,10 +50,10 @@ def _check_traffic(context: BundleContext) -> Violations:
     Nodes of one kernel may exchange through its memory: there, a tenth of it and less says so.
     """
 
-    parameters = context.log.exchanged_parameters
+    parameters = context.log.trained_parameters
     parallel = context.request.parallel
     first = context.steps.first_rank
-    if parallel.nodes < 2 or type(parameters) is not int:
+    if parallel.nodes < 2 or parameters is None:
         return
     size_bytes = parameters * (
         GRADIENT_BYTES

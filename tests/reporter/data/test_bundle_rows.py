@@ -83,15 +83,6 @@ def test_a_study_s_settings_say_an_emulated_medium_and_a_number_of_cores() -> No
     assert bundle_rows._studied(None, None, None) == {"study": None, "settings": None}
 
 
-def test_the_parameters_are_those_of_the_part_that_is_trained() -> None:
-    def parameters(**logged: Any) -> int | None:
-        log: Any = SimpleNamespace(value=logged.get)
-        return bundle_rows._trained_parameters(log)
-
-    assert parameters(parameters=9) == 9 and parameters(parameters=True) is None
-    assert parameters(parameters=9, trained={"parameters": 2}) == 2
-
-
 @pytest.mark.parametrize("name", ["", ".a", "a/b", "a b", "ä", "a" * 121])
 def test_a_run_id_becomes_a_file_name(name: str) -> None:
     with pytest.raises(SuiteError, match="cannot be a file name"):

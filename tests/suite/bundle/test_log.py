@@ -113,3 +113,20 @@ def test_what_a_log_tells_of_its_run(tmp_path: Path) -> None:
     event = parse_line(9, f"rank 1: {lines[0]}")
     assert isinstance(event, LogEvent) and (event.line, event.value) == (9, 1)
     assert parse_line(9, "loss 2.3") is None
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        ({"parameters": 9}, 9),
+        ({"parameters": True}, None),
+        ({}, None),
+        ({"parameters": 9, "trained": {"parameters": 2}}, 2),
+        ({"parameters": 9, "trained": {"parameters": "2"}}, None),
+    ],
+)
+def test_the_parameters_whose_gradients_are_exchanged_are_those_of_the_part_that_is_trained(
+    told: dict[str, object], found: int | None, tmp_path: Path
+) -> None:
+    lines = [line(key=key, value=value) for key, value in told.items()]
+    assert read_log(log_of(tmp_path, *lines)).trained_parameters == found

@@ -3,6 +3,7 @@ do not determine it."""
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -220,3 +221,9 @@ def test_different_models_are_not_fitted_together() -> None:
     other = Observation(2, 64.0, 2 * BYTES, 0.01, 0.001)
     with pytest.raises(SuiteError, match="different networks"):
         fit_scaling([*points, other], Scaling.WEAK)
+
+
+def test_one_rank_sends_nothing_in_whatever_numbers_the_others_send() -> None:
+    points = measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9))
+    alone = [replace(one, gradient_bytes=2 * BYTES) if one.ranks == 1 else one for one in points]
+    assert fit_scaling(alone, Scaling.WEAK) == fit_scaling(points, Scaling.WEAK)

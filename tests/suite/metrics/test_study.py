@@ -9,6 +9,7 @@ import pytest
 from suite.bundle import layout, reader
 from suite.bundle.layout import STUDY
 from suite.errors import FileError, SuiteError
+from suite.files.json_file import read_json, write_json
 from suite.metrics.scaling_model import Algorithm, Scaling
 from suite.metrics.study import SWEEP, analyse_study, folder_name, read_study, run_times
 from tests.builders import Scenario, make_bundle
@@ -32,6 +33,14 @@ def test_communication_is_the_least_of_the_ranks_and_the_rest_is_waiting(
     assert times.step_s == pytest.approx(0.02 + 0.005 + 0.004)
     assert times.exchange_s == pytest.approx(0.005)
     assert times.waiting_s == pytest.approx(0.002)
+
+
+def test_gradients_in_16_bits_are_half_the_bytes(template: Path, tmp_path: Path) -> None:
+    path = bundle_of(template, tmp_path / "bundle", 2, 0.02, 0.005)
+    run = read_json(path / layout.RUN)
+    run["request"]["parallel"]["wire"] = "float16"
+    write_json(path / layout.RUN, run)
+    assert run_times(reader.Bundle(path), WARM_UP).gradient_bytes == BYTES // 2
 
 
 @pytest.mark.parametrize(
