@@ -11,7 +11,7 @@ from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import StudyMark
 from suite.errors import SuiteError
 from suite.metrics.study import TOO_SHORT, run_times
-from suite.metrics.summary import LOG
+from suite.metrics.summary import LOG, NOT_SPLIT
 
 EVALUATION_S, FIRST_EPOCH_J, EVALUATION_J = (
     "evaluation_s",
@@ -76,6 +76,8 @@ def study_figures(run_id: str, bundle: Bundle, mark: StudyMark | None) -> list[R
         times = run_times(bundle, mark.warm_up_steps)
     except SuiteError:
         return [{**row, "reason": TOO_SHORT}]
+    if math.isnan(times.step_s):
+        return [{**row, "reason": NOT_SPLIT}]
     return [
         {
             **row,

@@ -1,6 +1,7 @@
 """A matrix: runs over several varied settings. Everything in ``matrix.json`` is computed from the
 bundles in its folder."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,6 @@ from suite.metrics.board_spread import BoardSpread, board_spread, spread_sentenc
 from suite.metrics.figure import Figure, mean_figure, unknown_figure
 from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.study import (
-    TOO_SHORT,
     StudyRun,
     refuse_unplanned,
     repetitions,
@@ -23,7 +23,7 @@ from suite.metrics.study import (
     sealed_runs,
     study_runs,
 )
-from suite.metrics.summary import read_summary
+from suite.metrics.summary import NOT_SPLIT, read_summary
 
 OF_SUMMARY = {
     "time_to_epoch_s": "s",
@@ -200,7 +200,8 @@ def _figures(bundles: Sequence[Bundle], warm_up_steps: int) -> MatrixFigures:
     summaries = [read_summary(bundle)["figures"] for bundle in bundles]
 
     def mean_of_steps(values: Sequence[float], unit: str = "s") -> Figure:
-        return mean_figure(values, unit, STEPS, TOO_SHORT)
+        is_split = not any(map(math.isnan, values))
+        return mean_figure(values if is_split else (), unit, STEPS, NOT_SPLIT)
 
     return MatrixFigures(
         step_s=mean_of_steps([run.step_s for run in times]),

@@ -193,7 +193,7 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> StudyRunTimes:
         counted_steps=len(first),
         samples_per_step=float(counted.groupby("step")["samples"].sum().mean()),
         gradient_bytes=gradient_bytes(log, wire_of(bundle)),
-        step_s=float(first[list(PARTS)].sum(axis=1).mean()),
+        step_s=float(first[list(PARTS)].sum(axis=1, skipna=False).mean(skipna=False)),
         fetch_stall_s=float(first["fetch_stall_s"].mean()),
         compute_s=float(first["compute_s"].mean()),
         exchange_s=float(exchange["min"].mean()),

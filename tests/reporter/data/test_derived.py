@@ -1,5 +1,6 @@
 """Figures that the reporter computes from a run's other figures, by hand."""
 
+import math
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -136,7 +137,8 @@ def test_a_run_of_a_sweep_has_its_mean_step_or_says_that_it_is_too_short(
     def times(_bundle: object, warm_up_steps: int) -> SimpleNamespace:
         if warm_up_steps > 10:
             raise SuiteError("too few")
-        return SimpleNamespace(step_s=0.5, counted_steps=20 - warm_up_steps)
+        step_s = math.nan if warm_up_steps == 5 else 0.5  # in asynchronous timing
+        return SimpleNamespace(step_s=step_s, counted_steps=20 - warm_up_steps)
 
     monkeypatch.setattr(derived, "run_times", times)
     bundle: Any = Path()
@@ -147,3 +149,5 @@ def test_a_run_of_a_sweep_has_its_mean_step_or_says_that_it_is_too_short(
     assert found["method"] == "after 4 warm-up steps"
     (short,) = made(StudyMark("t", (), 11))
     assert (short["value"], short["reason"]) == (None, derived.TOO_SHORT)
+    (unsplit,) = made(StudyMark("t", (), 5))
+    assert (unsplit["value"], unsplit["reason"]) == (None, derived.NOT_SPLIT)

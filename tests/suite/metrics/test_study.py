@@ -1,6 +1,7 @@
 """A study is computed from its bundles only: steps, efficiency, communication, the model, and the
 reasons where there is none."""
 
+import math
 import subprocess
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from suite.bundle import layout, reader
 from suite.bundle.layout import STUDY
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json, write_json
+from suite.metrics import matrix_record
 from suite.metrics.scaling_model import Algorithm, Scaling
 from suite.metrics.study import SWEEP, analyse_study, folder_name, read_study, run_times
+from suite.metrics.summary import NOT_SPLIT
 from tests.builders import Scenario, make_bundle
 from tests.sweeps import BYTES, WARM_UP, bundle_of, plan
 
@@ -41,6 +44,16 @@ def test_gradients_in_16_bits_are_half_the_bytes(template: Path, tmp_path: Path)
     run["request"]["parallel"]["wire"] = "float16"
     write_json(path / layout.RUN, run)
     assert run_times(reader.Bundle(path), WARM_UP).gradient_bytes == BYTES // 2
+
+
+def test_a_step_whose_parts_are_not_timed_is_unknown(template: Path, tmp_path: Path) -> None:
+    """Asynchronous timing: the wait for a mini-batch alone is no step."""
+    bundle = reader.Bundle(bundle_of(template, tmp_path / "bundle", 1, math.nan, math.nan))
+    assert math.isnan(run_times(bundle, WARM_UP).step_s)
+    figures = matrix_record._figures([bundle], WARM_UP)
+    for figure in (figures.step_s, figures.step_compute_s, figures.samples_per_s):
+        assert (figure.value, figure.reason) == (None, NOT_SPLIT)
+    assert figures.step_fetch_stall_s.value == 0.0
 
 
 @pytest.mark.parametrize(
