@@ -13,6 +13,7 @@ from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_as
 from suite.metrics.figure import Figure, mean_figure, unknown_figure
+from suite.metrics.rank_figures import IN_COMPUTE
 from suite.metrics.scaling_model import Observation, Scaling, ScalingModel, fit_scaling
 from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.summary import wire_of
@@ -83,6 +84,7 @@ class PointFigures:
     ``step_s`` is rank 0's fetch stall, copy, compute and communication. ``exchange_s`` is the
     minimum over the ranks of the time in a step's exchange; ``waiting_s`` is the mean over the
     ranks beyond it, the wait for the slowest rank. ``busy_s`` is ``step_s`` minus ``exchange_s``.
+    All three are unknown with the framework's collectives, which exchange in the backward pass.
     ``efficiency`` of mean times is T(1) / (n T(n)) in strong scaling, T(1) / T(n) in weak; its
     spread is that of T(n).
     """
@@ -120,8 +122,8 @@ class Study:
 
 @dataclass(frozen=True)
 class StudyRunTimes:
-    """A run's mean step and its parts, in seconds, over ``counted_steps``, and the model's
-    inputs."""
+    """A run's mean step and its parts, in seconds, over ``counted_steps``, and the model's inputs.
+    With the framework's collectives the exchange is part of compute, and not timed."""
 
     ranks: int
     counted_steps: int
@@ -130,6 +132,7 @@ class StudyRunTimes:
     step_s: float
     fetch_stall_s: float
     compute_s: float
+    is_exchange_timed: bool
     exchange_s: float
     waiting_s: float
 
@@ -196,6 +199,7 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> StudyRunTimes:
         step_s=float(first[list(PARTS)].sum(axis=1, skipna=False).mean(skipna=False)),
         fetch_stall_s=float(first["fetch_stall_s"].mean()),
         compute_s=float(first["compute_s"].mean()),
+        is_exchange_timed=log.value("collective") != "native",
         exchange_s=float(exchange["min"].mean()),
         waiting_s=float((exchange["mean"] - exchange["min"]).mean()),
     )
@@ -206,6 +210,10 @@ def _figures(
 ) -> PointFigures:
     def mean(values: Sequence[float], unit: str) -> Figure:
         return mean_figure(values, unit, STEPS, TOO_SHORT)
+
+    def of_exchange(values: Sequence[float], unit: str = "s") -> Figure:
+        is_timed = all(run.is_exchange_timed for run in runs)
+        return mean_figure(values if is_timed else (), unit, STEPS, IN_COMPUTE)
 
     efficiency = unknown_figure(
         "ratio", STEPS, NO_MODEL if scaling is None else "the study has no run on one rank"
@@ -220,10 +228,10 @@ def _figures(
     return PointFigures(
         step_s=mean([run.step_s for run in runs], "s"),
         samples_per_s=mean([run.samples_per_step / run.step_s for run in runs], "samples/s"),
-        busy_s=mean([run.step_s - run.exchange_s for run in runs], "s"),
-        exchange_s=mean([run.exchange_s for run in runs], "s"),
-        exchange_share=mean([run.exchange_s / run.step_s for run in runs], "ratio"),
-        waiting_s=mean([run.waiting_s for run in runs], "s"),
+        busy_s=of_exchange([run.step_s - run.exchange_s for run in runs]),
+        exchange_s=of_exchange([run.exchange_s for run in runs]),
+        exchange_share=of_exchange([run.exchange_s / run.step_s for run in runs], "ratio"),
+        waiting_s=of_exchange([run.waiting_s for run in runs]),
         efficiency=efficiency,
     )
 
@@ -244,6 +252,8 @@ def _model(
         for run in runs
         if run.gradient_bytes is not None
     ]
+    if not all(run.is_exchange_timed for run in runs):
+        return None, IN_COMPUTE
     if len(observations) < len(runs):
         return None, NO_PARAMETERS
     try:

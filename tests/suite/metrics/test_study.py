@@ -12,10 +12,12 @@ from suite.bundle.layout import STUDY
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json, write_json
 from suite.metrics import matrix_record
+from suite.metrics.rank_figures import IN_COMPUTE
 from suite.metrics.scaling_model import Algorithm, Scaling
 from suite.metrics.study import SWEEP, analyse_study, folder_name, read_study, run_times
 from suite.metrics.summary import NOT_SPLIT
 from tests.builders import Scenario, make_bundle
+from tests.faults.edits.editable_bundle import EditableBundle
 from tests.sweeps import BYTES, WARM_UP, bundle_of, plan
 
 
@@ -95,6 +97,25 @@ def test_the_model_is_fitted_to_the_runs(template: Path, tmp_path: Path) -> None
     assert found == pytest.approx(
         {"fixed_s": 0.001, "per_sample_s": 0.0005, "latency_s": 1e-3, "per_byte_s": 1e-8}, rel=1e-4
     )
+
+
+def test_an_exchange_within_the_framework_s_backward_pass_is_unknown(
+    template: Path, tmp_path: Path
+) -> None:
+    """Its time in the steps is 0, because it is part of compute."""
+    for n in (1, 2, 4):
+        path = bundle_of(template, tmp_path / folder_name(str(n), 1), n, 0.02 / n, 0.0)
+        if n > 1:
+            bundle = EditableBundle(path)
+            bundle.event("collective")["value"] = "native"
+            bundle.save()
+    study = analyse_study(tmp_path, plan(("1", "2", "4"), repetitions=1))
+    alone, two, _ = (point.figures for point in study.points)
+    assert (alone.exchange_s.value, alone.busy_s.value) == (0.0, pytest.approx(0.02))
+    for figure in (two.busy_s, two.exchange_s, two.exchange_share, two.waiting_s):
+        assert (figure.value, figure.reason) == (None, IN_COMPUTE)
+    assert two.efficiency.value == pytest.approx(1.0)
+    assert (study.model, study.model_reason) == (None, IN_COMPUTE)
 
 
 def test_without_enough_points_there_is_no_model_and_a_reason(
