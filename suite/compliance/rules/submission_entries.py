@@ -13,6 +13,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Rule, Violation, Violations
 from suite.compliance.rules.run_record import is_command
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
+from suite.compliance.values import is_number
 from suite.files.counted import counted
 from suite.metrics.convergence import LEVEL, compare_epochs, show_epochs
 from suite.submission.declaration import NAME
@@ -257,7 +258,7 @@ def _converges_tuned(context: SubmissionContext) -> Violations:
 def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
     """Closed entries that need significantly fewer epochs than the reference, and whether they have
     the reference's learning rate."""
-
+    tolerance = load_scoring().rate_tolerance
     for (workload, framework, _), runs in context.entries().items():
         request = runs[0].request
         epochs = [run.epochs_to_target for run in runs if run.epochs_to_target is not None]
@@ -287,7 +288,7 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
                 rate = request.get("optimizer", {}).get("base_learning_rate")
                 yield (
                     Violation(f"{workload}/{framework}", expected, observed),
-                    rate == point.base_learning_rate,
+                    is_number(rate) and abs(rate / point.base_learning_rate - 1) <= tolerance,
                 )
 
 
