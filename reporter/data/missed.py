@@ -63,6 +63,16 @@ def why_unranked(entry: Row) -> str | None:
     return None
 
 
+def why_unsettled(entry: Row) -> str | None:
+    """Why an entry of which not all runs reached their target has neither a time nor an energy to
+    it; None if the runs that missed it have their share."""
+    return (
+        "the limit of the short entry ended a run before the target"
+        if is_short(entry)
+        else why_unranked(entry)
+    )
+
+
 def times_with_shares(runs: Sequence[Row], times_s: Mapping[str, float]) -> list[float] | None:
     """Of each run that reached the target, its time and its share of the time trained in the
     others, s; None where that is unknown.

@@ -22,7 +22,7 @@ from reporter.data.entry_scores import (
 )
 from reporter.data.figure_fields import kind_of_sensor
 from reporter.data.frames import WITHOUT, Row, is_known
-from reporter.data.missed import is_short, why_unranked, with_shares
+from reporter.data.missed import is_short, why_unranked, why_unsettled, with_shares
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import known_frameworks
 from suite.catalog.reference_points import ReferencePoint, frozen_points, local_batch_size
@@ -149,7 +149,7 @@ def _measured_energy(
     """
     if not any(run["reached"] for run in runs):
         return "no run reached a target"
-    if not all(run["reached"] for run in runs) and (reason := why_unranked(entry)):
+    if not all(run["reached"] for run in runs) and (reason := why_unsettled(entry)):
         return reason
     energies = {run["run_id"]: figures.get(run["run_id"], {}).get("energy_j") for run in runs}
     for energy in energies.values():

@@ -5,7 +5,13 @@ from collections.abc import Iterable, Mapping
 
 from reporter.data.entries import make_labels
 from reporter.data.frames import Frames, Row, is_known, rows_of
-from reporter.data.missed import TIME_TO_TARGET, missed_runs, times_with_shares, why_unranked
+from reporter.data.missed import (
+    TIME_TO_TARGET,
+    is_short,
+    missed_runs,
+    times_with_shares,
+    why_unsettled,
+)
 
 
 def entries_of(frames: Frames) -> dict[str, Row]:
@@ -50,18 +56,19 @@ def figures_by_entry(frames: Frames, names: Iterable[str]) -> dict[str, dict[str
 def values_of_runs(frames: Frames, name: str) -> dict[str, list[float]]:
     """A figure's values in the runs of each entry, by entry id, ordered by run id.
 
-    Of entries with runs that missed the target, times to target are known only where the entry is
-    ranked, each with its share of the missed runs' time (reporter.data.missed).
+    Of entries with runs that did not reach the target, times to target are known only where
+    ``why_unsettled`` has no reason, each with its share of the missed runs' time.
     """
     values = _known_values(frames, name)
     if name == TIME_TO_TARGET:
-        for entry in (entry for entry in rows_of(frames.entries) if missed_runs(entry)):
-            values[entry["entry_id"]] = _times_of_settled(frames, entry)
+        for entry in rows_of(frames.entries):
+            if missed_runs(entry) or is_short(entry):
+                values[entry["entry_id"]] = _times_of_settled(frames, entry)
     return values
 
 
 def _times_of_settled(frames: Frames, entry: Row) -> list[float]:
-    if why_unranked(entry) is not None:
+    if why_unsettled(entry) is not None:
         return []
     runs = frames.rows_by("runs", "entry_id")(entry["entry_id"])
     figures = frames.rows_by("figures", "run_id")

@@ -2,6 +2,7 @@
 which four reach it."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,13 @@ def test_a_missed_target_of_three_runs_is_unranked_with_the_reason(tmp_path: Pat
     assert list(values_of_runs(frames, "time_to_target_s").values()) == [[]]
     reason = frames.entry_figures.set_index("figure").loc["time_to_target_s", "reason"]
     assert reason == "1 of 3 runs: the target was not reached"
+
+
+def test_a_short_entry_has_no_times_of_the_runs_alone_that_were_lucky(
+    four_of_five: Frames,
+) -> None:
+    short = replace(four_of_five, entries=four_of_five.entries.assign(short=4))
+    assert list(values_of_runs(short, "time_to_target_s").values()) == [[]]
 
 
 def entry(runs: int, reached: int | None, planned: int | None) -> Row:

@@ -328,6 +328,9 @@ def test_the_measured_energy_of_missed_targets_is_shared_by_the_runs_that_reache
     assert "r0" not in ranked.measured_energy.by_run
     unplanned = score_entry({**ENTRY, "runs": 5, "reached": 4}, runs, figures)
     assert unplanned.measured_energy is None and "4 of 5 reached" in unplanned.missing[MEASURED_J]
+    short = score_entry({**SHORT, "runs": 5, "reached": 4, "planned_runs": 5}, runs, figures)
+    assert short.measured_energy is None
+    assert short.missing[MEASURED_J] == "the limit of the short entry ended a run before the target"
     assert scored([10.0], reached=False).missing[MEASURED_J] == "no run reached a target"
 
 
