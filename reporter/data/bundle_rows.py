@@ -19,7 +19,7 @@ from reporter.data.derived import (
 from reporter.data.figure_fields import sensor_columns, significance
 from reporter.data.frames import ALIKE, BARE, ISOLATION, NODE_MACHINES, SETTINGS, WITHOUT, Row
 from reporter.data.framework_names import implementation_name
-from reporter.data.text import MAX_REASON_LENGTH, one_line, plain_or_none, reason_of
+from reporter.data.text import MAX_REASON_LENGTH, one_line, plain_or_none, plain_run_id, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.log import Log
 from suite.bundle.node_records import NodeRecord, read_nodes
@@ -78,7 +78,7 @@ def read_rows(bundle: CachedBundle) -> BundleRows | Broken:
 
 
 def _read(bundle: CachedBundle) -> BundleRows:
-    record, run_id = bundle.run(), _plain_name(bundle.run().run_id)
+    record, run_id = bundle.run(), plain_run_id(bundle.run().run_id)
     verdict = check_cached_bundle(bundle)
     for finding in verdict.findings:
         if finding.check in (RUN_COMPLETE, REQUEST_READABLE):
@@ -334,15 +334,3 @@ def _epoch(run_id: str, epoch: Mapping[str, Any]) -> Row:
         "run_id": run_id,
         **{name: None if value is None else float(value) for name, value in numbers.items()},
     }
-
-
-def _plain_name(run_id: object) -> str:
-    """The run id, which becomes a file name. Raises SuiteError if it has other characters than
-    letters, digits, ._- or a leading dot."""
-    name = str(run_id)
-    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}", name):
-        raise SuiteError(
-            f"the run id {one_line(name, 60)!r} cannot be a file name: use up to 120 letters,"
-            " digits, '.', '_' or '-', without a '.' at the start"
-        )
-    return name

@@ -2,6 +2,7 @@
 significant digits."""
 
 import math
+import re
 import unicodedata
 from pathlib import Path
 
@@ -28,6 +29,18 @@ def one_line(value: object, max_length: int = MAX_LENGTH) -> str:
 def plain_or_none(value: object, max_length: int = MAX_LENGTH) -> str | None:
     """As :func:`one_line` for a string that is not blank, None for anything else."""
     return one_line(value, max_length) if isinstance(value, str) and value.strip() else None
+
+
+def plain_run_id(run_id: object) -> str:
+    """The run id, which becomes a file name. Raises SuiteError if it has other characters than
+    letters, digits, ._- or a leading dot."""
+    name = str(run_id)
+    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}", name):
+        raise SuiteError(
+            f"the run id {one_line(name, 60)!r} cannot be a file name: use up to 120 letters,"
+            " digits, '.', '_' or '-', without a '.' at the start"
+        )
+    return name
 
 
 def reason_of(error: SuiteError, folder: Path) -> str:

@@ -271,6 +271,16 @@ def test_a_matrix_is_an_untrusted_file(
         read_matrix(tmp_path)
 
 
+def test_a_matrix_whose_run_id_is_a_way_out_of_the_site_is_not_shown(tmp_path: Path) -> None:
+    run = make_and_list(tmp_path)[0].parent
+    write_json(run / RUN, {**read_json(run / RUN), "run_id": "x/../../out"})
+    manifest.seal(run)
+    folder = tmp_path / "matrix"
+    MATRICES.write(folder, analyse_matrix(folder, read_matrix(folder).plan))
+    studies, (broken,) = find_studies([tmp_path])
+    assert not studies and "cannot be a file name" in broken["reason"]
+
+
 @pytest.mark.parametrize(
     "mark",
     [

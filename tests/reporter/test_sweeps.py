@@ -21,11 +21,20 @@ from reporter.figures import study_points, sweep_scaling
 from reporter.figures.chart import Context, Drawing
 from reporter.figures.model import Missing
 from reporter.site import build_site
-from suite.bundle import layout
+from suite.bundle import layout, manifest
 from suite.bundle.layout import STUDY
+from suite.files.json_file import read_json, write_json
 from suite.metrics.figure import Figure, unknown_figure
 from suite.metrics.scaling_model import Algorithm, Observation, Scaling, fit_scaling
-from suite.metrics.study import SWEEP, PointFigures, Study, StudyPoint, StudyRun, read_study
+from suite.metrics.study import (
+    SWEEP,
+    PointFigures,
+    Study,
+    StudyPoint,
+    StudyRun,
+    analyse_study,
+    read_study,
+)
 from tests.builders import Scenario, make_bundle
 from tests.sweeps import bundle_of, make_sweep, plan
 
@@ -322,6 +331,13 @@ def _stop_time(folder: Path) -> None:
         bundle_of(template, run, 1, 0.0, 0.0)
 
 
+def _name_a_run_outside(folder: Path) -> None:
+    run = folder / "1-r1"
+    write_json(run / layout.RUN, {**read_json(run / layout.RUN), "run_id": "x/../../out"})
+    manifest.seal(run)
+    SWEEP.write(folder, analyse_study(folder, read_study(folder).plan))
+
+
 def _rename_seal(folder: Path) -> None:
     manifest = folder / layout.MANIFEST
     manifest.write_text(
@@ -354,6 +370,7 @@ def _rename_seal(folder: Path) -> None:
         (_stop_time, "a bundle of the study is malformed (ZeroDivisionError"),
         (_rename_seal, "expected a line in MANIFEST.sha256, found none"),
         (lambda folder: shutil.rmtree(folder / "2-r1"), "2-r1"),
+        (_name_a_run_outside, "cannot be a file name"),
     ],
     ids=[
         "figure",
@@ -365,6 +382,7 @@ def _rename_seal(folder: Path) -> None:
         "no time",
         "seal",
         "a run missing",
+        "a run id that is a way out",
     ],
 )
 def test_a_sweep_that_disagrees_with_its_runs_is_listed_as_broken(

@@ -14,7 +14,7 @@ from reporter.data.studies import (
     figure_row,
     recompute,
 )
-from reporter.data.text import one_line
+from reporter.data.text import one_line, plain_run_id
 from reporter.data.words import model_title
 from suite.bundle.layout import MATRIX
 from suite.bundle.reader import Bundle
@@ -61,7 +61,7 @@ def read(record: Path, place: str) -> StudyRecord:
         for name, figure in asdict(point.figures).items()
     ]
     return StudyRecord(
-        name=f"matrix-{one_line(next(p.runs[0].run_id for p in matrix.points if p.runs), 120)}",
+        name=f"matrix-{plain_run_id(next(p.runs[0].run_id for p in matrix.points if p.runs))}",
         kind=STUDY_KIND.name,
         title=f"{one_line(plan.title)}: {one_line(model_title(plan.workload))}",
         place=place,

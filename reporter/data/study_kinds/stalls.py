@@ -6,7 +6,7 @@ import pandas
 
 from reporter.data.framework_names import framework_name
 from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_row, recompute
-from reporter.data.text import one_line
+from reporter.data.text import one_line, plain_run_id
 from reporter.data.words import model_title
 from suite.bundle.layout import SCHEMA
 from suite.bundle.stall_folder import RECORD, BatchSource
@@ -25,7 +25,7 @@ def read(record: Path, place: str) -> StudyRecord:
     rows += [figure_row(WHOLE, name, figure) for name, figure in values["figures"].items()]
     runs = tuple((part, one_line(values["runs"][part]["run_id"])) for part in parts)
     return StudyRecord(
-        name=f"stalls-{runs[0][1].removesuffix('-cold')}",
+        name=f"stalls-{plain_run_id(runs[0][1]).removesuffix('-cold')}",
         kind=STUDY_KIND.name,
         title=(
             f"Stalls of {one_line(model_title(str(values['workload'])))} in"

@@ -9,7 +9,7 @@ import pandas
 from reporter.data.frames import Row
 from reporter.data.framework_names import framework_name
 from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_row, recompute
-from reporter.data.text import one_line
+from reporter.data.text import one_line, plain_run_id
 from reporter.data.words import model_title
 from suite.bundle.layout import STUDY
 from suite.metrics.scaling_model import ScalingModel
@@ -38,7 +38,7 @@ def read(record: Path, place: str) -> StudyRecord:
         for name, figure in asdict(point.figures).items()
     ]
     return StudyRecord(
-        name=f"sweep-{one_line(study.points[0].runs[0].run_id, 120)}",
+        name=f"sweep-{plain_run_id(study.points[0].runs[0].run_id)}",
         kind=STUDY_KIND.name,
         title=(
             f"{one_line(plan.heading)}: {one_line(model_title(plan.workload))} in"

@@ -9,6 +9,7 @@ from reporter.data import bundle_rows
 from reporter.data.bundle_rows import node_machines
 from reporter.data.figure_fields import sensor_columns
 from reporter.data.scaling import _lines
+from reporter.data.text import plain_run_id
 from suite.bundle.study_mark import StudyMark
 from suite.errors import SuiteError
 
@@ -86,8 +87,8 @@ def test_a_study_s_settings_say_an_emulated_medium_and_a_number_of_cores() -> No
 @pytest.mark.parametrize("name", ["", ".a", "a/b", "a b", "ä", "a" * 121])
 def test_a_run_id_becomes_a_file_name(name: str) -> None:
     with pytest.raises(SuiteError, match="cannot be a file name"):
-        bundle_rows._plain_name(name)
-    assert bundle_rows._plain_name("a" * 120) and bundle_rows._plain_name("_.A-9") == "_.A-9"
+        plain_run_id(name)
+    assert plain_run_id("a" * 120) and plain_run_id("_.A-9") == "_.A-9"
 
 
 def test_a_figure_s_numbers_are_numbers_and_its_sensor_is_columns() -> None:

@@ -20,6 +20,7 @@ from reporter.site import build_site
 from suite.bundle import stall_folder
 from suite.metrics import stall_analysis
 from tests.builders import Scenario, make_bundle, run_id
+from tests.reporter.conftest import edit_json
 
 CONTEXT = Context("../", {"pytorch": 0})
 NAME = f"stalls-{run_id('analysed')}"
@@ -137,6 +138,11 @@ def _set_schema_1(folder: Path) -> None:
     record.write_text(json.dumps({**json.loads(record.read_text()), "schema": 1}))
 
 
+def _name_a_run_outside(folder: Path) -> None:
+    edit_json(folder / "cold", "run.json", lambda run: run.update(run_id="x/../../out"))
+    stall_analysis.STALLS.write(folder, stall_analysis.analyse_stalls(folder))
+
+
 def _edit_seal(folder: Path) -> None:
     manifest = folder / "MANIFEST.sha256"
     manifest.write_text(manifest.read_text().replace("  cold/", "  warm/"))
@@ -154,6 +160,7 @@ def _edit_seal(folder: Path) -> None:
         ),
         (lambda folder: (folder / stall_folder.RECORD).write_text("[1"), "stalls.json"),
         (lambda folder: shutil.rmtree(folder / "warm"), "run.json"),
+        (_name_a_run_outside, "cannot be a file name"),
     ],
     ids=[
         "figure changed",
@@ -162,6 +169,7 @@ def _edit_seal(folder: Path) -> None:
         "no seal",
         "no JSON",
         "a run missing",
+        "a run id that is a way out",
     ],
 )
 def test_a_study_that_disagrees_with_its_runs_is_listed_as_broken(
