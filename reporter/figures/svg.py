@@ -21,10 +21,10 @@ SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
 """The mark of each number of a colour, as corners in radii; the first is a circle."""
 
 Point = tuple[float, float]
-GRID, SPAN = "grid", "span"
+GRID, SPAN, FRONT = "grid", "span", "front"
 MANY, TENTH = 12, 0.1
-"""The styles of a grid's lines and of shaded columns; a path of more points than MANY is written as
-steps; the last digit of coordinates."""
+"""The styles of a grid's lines, of shaded columns and of the front, which site.js reads; another
+path of more points than MANY is written as steps; the last digit of coordinates."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ class Shape:
                 return "circle", _attributes(cx=x, cy=y, r=self.radius)
             outline = [(x + self.radius * a, y + self.radius * b) for a, b in corners]
             return replace(self, kind="polygon", points=tuple(outline))._element()
-        way = _way(self.points) if len(self.points) <= MANY else _steps(self.points)
+        is_short = self.style == FRONT or len(self.points) <= MANY
+        way = _way(self.points) if is_short else _steps(self.points)
         return "path", f'd="M{way}{"Z" if self.kind == "polygon" else ""}"'
 
 

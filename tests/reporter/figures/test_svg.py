@@ -63,6 +63,13 @@ def test_a_path_of_many_points_is_written_as_steps_that_do_not_add_up_errors() -
     assert 50 + sum(numbers[1::2]) == pytest.approx(places[-1][1], abs=0.051)
 
 
+def test_the_front_that_a_script_draws_again_keeps_its_corners() -> None:
+    canvas = Canvas(900)
+    canvas.path([(float(x), 20.0 - x) for x in range(20)], "front")
+    (corners,) = re.findall(r'd="M([^"]*)"', canvas.svg("t", "d"))
+    assert len(corners.split("L")) == 20
+
+
 def test_a_level_stretch_of_a_path_is_one_step_and_a_turn_is_kept() -> None:
     canvas = Canvas(900)
     canvas.path([*((float(x), 5.0) for x in range(20)), (3.0, 5.0)], "l0 curve")
