@@ -93,7 +93,7 @@ def _runs(row: LeaderboardRow, frames: Frames) -> list[dict[str, Any]]:
 
 def _own_entry(row: LeaderboardRow, board: Leaderboard, own: set[str], frames: Frames) -> OwnEntry:
     sentence, certainty = _meaning(row, board, own)
-    others = with_values(board.accepted, FIGURE)
+    others = _by_time(board.accepted)
     another = _another_framework(str(row.entry["framework"]), [other for other, _ in others])
     return OwnEntry(
         trained_title(board),
@@ -194,9 +194,13 @@ def _reference(row: LeaderboardRow, board: Leaderboard, own: set[str]) -> Leader
         for other in board.accepted
         if other.entry["framework"] == row.entry["framework"] and other.entry_id not in own
     ]
-    found = with_values(alike, FIGURE)
-    order = sorted(found, key=lambda pair: (pair[1].value, pair[0].entry_id))
-    return next((other for other, _ in order), None)
+    return next((other for other, _ in _by_time(alike)), None)
+
+
+def _by_time(rows: Sequence[LeaderboardRow]) -> Candidates:
+    """The rows whose time per epoch is known, the shortest first."""
+    found = with_values(rows, FIGURE)
+    return sorted(found, key=lambda pair: (pair[1].value, pair[0].entry_id))
 
 
 def _described(row: LeaderboardRow, frames: Frames) -> str:

@@ -603,6 +603,8 @@ def test_the_owner_s_row_stands_among_all_three_frameworks(own_site: Path) -> No
     ]
     assert [name for name, own, _ in rows if own] == ["Own 7, PyTorch (yours)"]
     assert all((own_site / place).is_file() for *_, place in rows)
+    values = [float(value) for value in re.findall('data-value="(.*?)"', page)]
+    assert len(values) == 4 and values[:3] == sorted(values[:3]), "the lowest one is first"
     said = re.search(r"Accuracy: [\d.]+ %; target 97 %, not reached\.", page)
     assert said, "quality beside time"
     assert "is the standard deviation of the epoch times within the run" in page
