@@ -84,15 +84,15 @@ def build_site(
     """Render the bundles at or below ``paths`` into ``output``; returns the front page's path.
     ``say`` gets a line for each that is not shown.
 
-    A site that this function made is replaced if ``force`` is true; unchanged files keep their
-    inode and time. Raises SuiteError for any other existing folder, and for paths without a bundle
-    that can be shown.
+    A site that this function made is replaced if ``force`` is true, also where a link names it;
+    unchanged files keep their inode and time. Raises SuiteError for any other existing folder, and
+    for paths without a bundle that can be shown.
     """
     given = [*paths, *([REFERENCE] if options.beside_reference else [])]
     found = found_below(given)  # what is wrong with the input is said first
     _refuse_foreign(output, force)
     with seldom_scanned():
-        _build(given, found, output, options, say)
+        _build(given, found, output.resolve() if output.is_symlink() else output, options, say)
     return output / "index.html"
 
 

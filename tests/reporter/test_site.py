@@ -367,6 +367,18 @@ def test_an_old_site_is_replaced_only_with_force(runs: Path, tmp_path: Path) -> 
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".site")]
 
 
+def test_a_site_that_a_link_names_is_replaced_in_its_own_place(runs: Path, tmp_path: Path) -> None:
+    given, link = runs / "lenet-pytorch-1", tmp_path / "site"
+    site = build_site([given], tmp_path / "published").parent
+    before = files(site)
+    for named in ("published", site):
+        link.unlink(missing_ok=True)
+        link.symlink_to(named)
+        build_site([given], link, force=True)
+        assert link.is_symlink() and files(site) == before
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["published", "site"]
+
+
 def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> None:
     given = shutil.copytree(runs, tmp_path / "given")
     build_site([given], tmp_path / "site")
