@@ -256,7 +256,7 @@ def _link(places: Collection[str], folder: Path, old: Path) -> bool:
     for parent in {target.parent for _, target in files}:
         parent.mkdir(parents=True, exist_ok=True)
     for before, target in files:
-        os.link(before, target)
+        _link_or_copy(before, target)
     return True
 
 
@@ -285,7 +285,7 @@ def _place(folder: Path, old: Path, page: Page) -> None:
     if isinstance(content, Path) and page.is_link and _is_linked(content, target):
         return
     if not before.is_symlink() and before.is_file() and _has(before, content):
-        os.link(before, target)
+        _link_or_copy(before, target)
     elif isinstance(content, Path):
         shutil.copyfile(content, target)
     else:
@@ -298,6 +298,12 @@ def _is_linked(file: Path, target: Path) -> bool:
         os.link(file, target)
         return True
     return False
+
+
+def _link_or_copy(file: Path, target: Path) -> None:
+    """Link the file; copy it where its file system has no links, or it is another user's."""
+    if not _is_linked(file, target):
+        shutil.copyfile(file, target)
 
 
 def _has(file: Path, content: bytes | Path) -> bool:

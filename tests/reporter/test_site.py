@@ -486,12 +486,28 @@ def test_a_failure_leaves_the_old_site_and_nothing_else(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("reporter.site.os.link", full)
+    for name in ("os.link", "shutil.copyfile"):
+        monkeypatch.setattr(f"reporter.site.{name}", full)
     with pytest.raises(SuiteError, match="No space left on device"):
         build_site([runs], tmp_path / "site", force=True)
     assert files(tmp_path / "site") == before and [path.name for path in tmp_path.iterdir()] == [
         "site"
     ]
+
+
+def test_a_site_is_made_again_where_files_cannot_be_linked(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a USB stick, or where the old site is another user's."""
+    site = build_site([runs / "lenet-pytorch-1"], tmp_path / "site").parent
+    before = files(site)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("reporter.site.os.link", refuse)
+    build_site([runs / "lenet-pytorch-1"], site, force=True)
+    assert files(site) == before
 
 
 def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Path) -> None:
