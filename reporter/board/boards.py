@@ -15,10 +15,11 @@ from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.shown_replications import SELF_REPORTED
 from suite.catalog.scoring import load_scoring
 
-ORDER = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
+EPOCH_S, EPOCH_J = "time_to_epoch_s", "energy_per_epoch_j"
+ORDER = (SCORE_S, TIME_TO_TARGET, EPOCH_S)
 """Figures that rows are sorted by: the next one where the one before is unknown or equal."""
-ENERGIES = {SCORE_S: (SCORE_J,), TIME_TO_TARGET: (MEASURED_J,)}
-"""The energy of the training whose time a board shows first."""
+ENERGIES = {SCORE_S: SCORE_J, TIME_TO_TARGET: MEASURED_J, EPOCH_S: EPOCH_J}
+"""The energy of the training, or of the epoch, whose time a board shows first."""
 PLACED = (*RANKED, Status.PROVISIONAL)
 """Of entries that are in one order by score."""
 PEAK_MEMORY = "peak_memory_bytes"
@@ -152,8 +153,9 @@ class Leaderboard:
 
     @cached_property
     def energy(self) -> Column | None:
-        """The energy beside that time, of the same training; None where no entry has one."""
-        return self._first_known((*ENERGIES.get(self.time.figure, ()), "energy_per_epoch_j"))
+        """The energy beside that time: of the same training, else of an epoch; None where no entry
+        has one."""
+        return self._first_known((ENERGIES[self.time.figure], EPOCH_J))
 
     @cached_property
     def memory(self) -> Column | None:

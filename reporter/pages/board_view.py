@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reporter.board.boards import Leaderboard, LeaderboardRow
+from reporter.board.boards import ENERGIES, Leaderboard, LeaderboardRow
 from reporter.board.columns import Cell, Column
 from reporter.board.dot_chart import (
     GROUPS,
@@ -106,10 +106,12 @@ class LeaderboardView:
     @property
     def entries(self) -> dict[str, list[object]]:
         """What a script finds and filters an entry by in all tables, by id: words, power, time,
-        energy, is it provisional."""
+        energy of what that time is of, is it provisional."""
         charts = [chart for view in self.views for chart in view.charts]
         every = [entry for chart in charts for row in chart.rows for entry, _ in row.members]
-        columns = (self.board.time, self.board.energy)
+        time, energy = self.board.time, self.board.energy
+        is_of_time = energy is not None and energy.figure == ENERGIES[time.figure]
+        columns = (time, energy if is_of_time else None)
         return {
             entry.entry_id: [
                 found_by(entry),

@@ -534,7 +534,8 @@ class ChartRows {
     if (!row) return;
     if (!row.querySelector(".prices")) this.addPrices(row);
     for (const input of row.querySelectorAll("[data-price]")) if (input !== document.activeElement) input.value = this.prices.get(input.dataset.price) ?? "";
-    const system = this.prices.get(row.dataset.name) * row.dataset.time / LIFETIME_S, energy = row.dataset.energy === "" ? NaN : this.prices.get("") * row.dataset.energy / J_PER_KWH;
+    const known = (text) => (text === "" ? NaN : Number(text));
+    const system = this.prices.get(row.dataset.name) * known(row.dataset.time) / LIFETIME_S, energy = this.prices.get("") * known(row.dataset.energy) / J_PER_KWH;
     const parts = [[system, "for its share of three years of the system"], [energy, "for energy"]].filter(([cost]) => cost >= 0), sum = parts.reduce((all, [cost]) => all + cost, 0);
     row.querySelector(".prices output").textContent = parts.length ? `${this.view.dataset.once} costs ${short(sum)}: ${parts.map(([cost, what]) => `${short(cost)} ${what}`).join(", ")}. ${short(1 / sum)} of them cost 1, in your currency.` : "";
   }

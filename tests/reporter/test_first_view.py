@@ -143,6 +143,9 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
     panel.get_by_label("a kWh costs").fill("0.3")
     assert "0.00458 for its share of three years of the system, " in panel.inner_text()
     assert "price=500+Jetson+AGX+Thor" in tab.page.url
+    tab.run("document.querySelector('tr:has(details[open] > .panel)').dataset.time = ''")
+    panel.get_by_label("a kWh costs").fill("0.4")
+    assert "three years" not in panel.inner_text(), "of an unknown time"
     panel.get_by_text("Hide this row").click()
     assert tab.run(rows)[0] == ["Jetson AGX Orin", "best"]
     assert tab.run(rows)[1] == ["Jetson Orin NX", "×2.1"]

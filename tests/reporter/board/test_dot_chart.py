@@ -13,7 +13,7 @@ from reporter.board.axis import axis_of
 from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.board.dot_chart import GROUPS, energy_charts, memory_chart, time_chart
 from reporter.board.making import make_boards
-from reporter.data.entry_scores import Status
+from reporter.data.entry_scores import SCORE_J, Status
 from reporter.data.frames import Frames
 from reporter.pages import templates
 from reporter.pages.board_view import board_view
@@ -99,6 +99,20 @@ def test_a_row_knows_the_settings_that_filters_may_leave(boards: dict[str, Leade
     assert next(setting for setting, power in found if power <= 15) == "PyTorch · MODE_25W"
     twice = replace(row, members=(*row.members, *row.members))
     assert view.settings(chart, twice) == view.settings(chart, row)
+
+
+def test_a_price_is_of_the_energy_of_what_the_time_is_of(boards: dict[str, Leaderboard]) -> None:
+    """Where the training's energy is unknown, the board has that of an epoch."""
+    board = boards["lenet"]
+    accepted = tuple(
+        replace(row, cells=tuple(cell for cell in row.cells if cell.column.figure != SCORE_J))
+        for row in board.accepted
+    )
+    frames = board.frames.of_entries(board.frames.entries)
+    of_epochs = replace(board, accepted=accepted, frames=frames)
+    assert of_epochs.energy is not None and of_epochs.energy.figure == "energy_per_epoch_j"
+    assert not any(energy for *_, energy, _ in board_view(of_epochs).entries.values())
+    assert any(energy for *_, energy, _ in board_view(board).entries.values())
 
 
 def test_a_lower_energy_of_too_few_runs_is_said_not_to_count(
