@@ -204,7 +204,7 @@ class Leaderboard:
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        return frozenset(cell.column.figure for row in self.rows for cell in row.cells if cell.raw)
+        return _figures_of(self.rows)
 
     @property
     def rows(self) -> tuple[LeaderboardRow, ...]:
@@ -212,8 +212,10 @@ class Leaderboard:
         return (*self.accepted, *self.refused, *self.withdrawn)
 
     def _first_known(self, figures: Iterable[str]) -> Column | None:
+        """Of the accepted rows, where there are any: no other row changes what they show."""
         columns = {column.figure: column for column in self.columns}
-        return next((columns[figure] for figure in figures if self.is_known(figure)), None)
+        known = _figures_of(self.accepted or self.rows)
+        return next((columns[figure] for figure in figures if figure in known), None)
 
     @cached_property
     def why_no_ranks(self) -> str | None:
@@ -222,3 +224,8 @@ class Leaderboard:
         return (
             max(sorted(reasons), key=reasons.__getitem__) if reasons and not self.ranked else None
         )
+
+
+def _figures_of(rows: Iterable[LeaderboardRow]) -> frozenset[str]:
+    """The figures that a row has a value of."""
+    return frozenset(cell.column.figure for row in rows for cell in row.cells if cell.raw)

@@ -13,7 +13,7 @@ from reporter.board.axis import axis_of
 from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.board.dot_chart import GROUPS, energy_charts, memory_chart, time_chart
 from reporter.board.making import make_boards
-from reporter.data.entry_scores import SCORE_J, Status
+from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, Status
 from reporter.data.frames import Frames
 from reporter.pages import templates
 from reporter.pages.board_view import board_view
@@ -532,6 +532,24 @@ def test_columns_that_are_empty_in_every_row_are_named_with_the_reason(
     assert all(board.is_known(column.figure) for column in board.other_columns)
     reason = "the meter `load` did not read its channel `busy`"
     assert ("foreign_cpu_share", reason) in [(column.figure, why) for column, why in board.unknown]
+
+
+def test_a_refused_entry_does_not_change_what_accepted_ones_show_first(
+    boards: dict[str, Leaderboard],
+) -> None:
+    """Its scores are the only ones, as where accepted runs are timed in another way."""
+    board = boards["lenet"]
+    scores = (SCORE_S, SCORE_J)
+    accepted = tuple(
+        replace(row, cells=tuple(cell for cell in row.cells if cell.column.figure not in scores))
+        for row in board.accepted
+    )
+    for of_state in ("refused", "withdrawn"):
+        mixed = replace(board, accepted=accepted, **{of_state: board.accepted[:3]})
+        assert (mixed.time.figure, len(mixed.in_order)) == ("time_to_target_s", len(accepted))
+        assert mixed.energy is not None and mixed.energy.figure == MEASURED_J
+    alone = replace(board, accepted=(), refused=board.accepted[:3])
+    assert alone.time.figure == SCORE_S
 
 
 def test_dots_are_on_one_logarithmic_axis_and_hollow_without_an_interval(
