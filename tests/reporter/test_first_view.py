@@ -347,6 +347,17 @@ def test_limits_of_an_energy_are_within_one_instrument(
     assert places == sorted(places) and len(set(places)) == 4
 
 
+def test_a_submitter_s_energies_are_sorted_within_their_instrument(site: Path, tab: Tab) -> None:
+    """As on a leaderboard's page."""
+    tab.open((site / "submitters" / "none.html").as_uri())
+    tab.page.click("th[data-energy] button >> nth=0")
+    places = tab.run(
+        "[...document.querySelectorAll('table:has(th[aria-sort]) td[data-place]')].map((cell) =>"
+        " Number(cell.dataset.place))"
+    )
+    assert places == sorted(places) and len(set(places)) == 4
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("names", [{}, NAMES], ids=["plain", "hostile"])
