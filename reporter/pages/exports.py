@@ -35,6 +35,8 @@ def board_files(board: Leaderboard) -> Iterator[Page]:
 
 WHOLE_NUMBERS = ("rank", "not_distinguishable_from")
 WITH_INTERVALS = (*OF_ENTRIES, TIME_TO_TARGET)
+ENERGY = "energy"
+"""The property that says what measured the energies: in the file also where all rows share it."""
 
 
 def _epochs(row: LeaderboardRow) -> dict[str, Any]:
@@ -63,6 +65,7 @@ def board_frame(board: Leaderboard) -> pandas.DataFrame:
         }
         values |= _epochs(row) | {"runs": row.entry["runs"], "reached": row.entry["reached"]}
         values |= {facet.name: value for facet, value in zip(board.facets, row.facets, strict=True)}
+        values |= {name: shared for name, shared in board.same if name == ENERGY}
         for column, cell in zip(board.columns, row.cells, strict=True):
             name = column.exported
             values[name] = float(cell.raw) if cell.raw else None

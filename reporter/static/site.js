@@ -386,7 +386,7 @@ class BoardTools {
   }
 
   save(format) {
-    const heads = this.heads.filter((head) => !("optional" in head.dataset) || this.columns.get(head.dataset.key).checked);
+    const heads = this.heads.filter((head) => head.dataset.key !== "energy" && (!("optional" in head.dataset) || this.columns.get(head.dataset.key).checked));
     const shown = [...this.table.tBodies[0].rows].filter((row) => !row.hidden);
     const columns = [{ name: "entry_id", values: shown.map((row) => row.id.slice(2)) }];
     for (const head of heads) {
@@ -397,6 +397,7 @@ class BoardTools {
         columns.push({ name: `${head.dataset.name || key}_spread`, values: spreads, isNumber: true });
       }
     }
+    if (this.energy) columns.push({ name: "energy", values: shown.map((row) => this.cell(row, this.energy).querySelector(".by")?.textContent ?? null) }); // what measured it, always
     const made = { csv: [asCsv, "text/csv"], json: [asJson, "application/json"], parquet: [asParquet, "application/vnd.apache.parquet"] }[format];
     const link = element("a", { download: `${this.table.dataset.slug}.${format}`, href: URL.createObjectURL(new Blob([made[0](columns, shown.length)], { type: made[1] })) });
     link.click();

@@ -249,7 +249,8 @@ def test_downloads_hold_exactly_the_shown_rows_and_columns(
         "energy_per_epoch_j",
         "energy_per_epoch_j_spread",
     ]
-    assert list(frame.columns) == ["entry_id", "rank", "device", "framework", *always, *chosen]
+    names = ["entry_id", "rank", "device", "framework", *always, *chosen, "energy"]
+    assert list(frame.columns) == names and frame["energy"].notna().all(), "with its instrument"
     whole = (
         pandas.read_csv(site / "data" / f"lenet-closed-mnist-{SLUG}.csv")
         .set_index("framework")

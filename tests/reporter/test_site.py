@@ -238,6 +238,7 @@ def test_the_data_files_hold_the_rows_of_the_page(site: Path) -> None:
         == [row["time_to_target_s"] for row in rows]
     )
     assert csv["best_accuracy_percent"].tolist() == [99.05] * 3
+    assert csv["energy"].nunique() == 1 and csv["energy"].notna().all(), "all rows share it"
 
 
 def test_a_refused_run_is_listed_separately(
