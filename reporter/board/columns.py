@@ -419,4 +419,4 @@ def show_facet(value: object) -> str:
     """A property's value as text, for display and filters."""
     if not is_known(value):
         return "unknown"
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+    return f"{value:.10g}" if isinstance(value, int | float) else str(value)

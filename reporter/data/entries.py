@@ -377,7 +377,8 @@ def describe_property(name: str, value: object) -> str:
         return submitter_title(str(value))
     if value == 0 and name in WITHOUT_NUMBER:
         return WITHOUT_NUMBER[name]
-    text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
+    shown = f"{value:.10g}" if isinstance(value, int | float) else value
+    text = formats.get(name, "{}").format(shown)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text
 
 

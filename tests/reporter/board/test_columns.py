@@ -42,8 +42,8 @@ def test_an_unknown_value_is_a_dash_with_its_reason() -> None:
 
 
 def test_a_property_and_a_figure_in_words() -> None:
-    shown = [show_facet(value) for value in (None, math.nan, 0, 2.0, 0.05, "a")]
-    assert shown == ["unknown", "unknown", "0", "2", "0.05", "a"]
+    shown = [show_facet(value) for value in (None, math.nan, 0, 2.0, 0.05, 11181642, "a")]
+    assert shown == ["unknown", "unknown", "0", "2", "0.05", "11181642", "a"]
     names = {"score_s": "expected time", "ipc": "instructions per cycle", "idle_w": "idle"}
     names |= {"baseload_power_w": "baseload power", "read_bytes_per_s": "read bytes per s"}
     assert {name: name_of_figure(name) for name in names} == names

@@ -199,6 +199,7 @@ def test_a_label_has_what_differs_among_entries_of_one_framework_and_machine() -
         ("workers", 0, "0 workers"),
         ("batch_size", 128, "batch 128"),
         ("learning_rate", 0.05, "rate 0.05"),
+        ("parameters", 11181642.0, "11181642 parameters"),
         ("resumed", 0, "not resumed"),
         ("resumed", 3, "resumed after epoch 3"),
         ("short", 0, "whole schedule"),
