@@ -16,6 +16,9 @@ from reporter.data.studies import StudyKind, StudyRecord, find_studies, study_ki
 from reporter.figures import stall_analysis as drawn
 from reporter.figures import study_charts
 from reporter.figures.chart import Context, Drawing
+from reporter.pages import templates
+from reporter.pages.shared import make_contents
+from reporter.pages.studies import study_pages
 from reporter.site import build_site
 from suite.bundle import stall_folder
 from suite.metrics import stall_analysis
@@ -94,6 +97,17 @@ def test_a_study_has_a_page_that_links_to_its_runs(analysed: Path, tmp_path: Pat
     ).read_bytes()
     for target in re.findall(r'href="(\.\./[^"#]+)', page):
         assert (site / "studies" / target).resolve().is_file(), target
+
+
+def test_a_run_that_could_not_be_read_has_a_cell_in_every_column(analysed: Path) -> None:
+    """A script sorts by them."""
+    frames = reporter.load([analysed / "cold", analysed / "warm"])
+    contents = make_contents(frames, (), (the_study(analysed),))
+    pages = {page.place: str(page.content) for page in study_pages(contents, templates())}
+    page = pages[f"studies/{NAME}.html"]
+    rows = re.findall(r"<tr>.*?</tr>", page[page.index('<section id="runs">') :])
+    assert ": could not be read</td>" in rows[-1]
+    assert len(rows) == 4 and len({len(re.findall("<t[dh]", row)) for row in rows}) == 1
 
 
 def test_a_difference_without_significance_is_noted(analysed: Path) -> None:
