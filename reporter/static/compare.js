@@ -48,7 +48,7 @@ function compareValues(figure, a, b) {
   return Number.isFinite(found.high) ? found : { ratio: found.ratio, reason: "the instrument's error is not known" };
 }
 
-const digits = (value) => (value >= 1000 ? String(Math.round(value)) : value.toPrecision(3));
+const digits = (value) => (value >= 999.5 ? String(Math.round(value)) : value.toPrecision(3));
 
 function verdict(figure, found) {
   if (found.reason) return found.reason;

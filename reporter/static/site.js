@@ -108,6 +108,10 @@ const SCALES = { // as reporter/data/quantities.py
   MiB: [[1024, 1, "MiB"], [Infinity, 1024, "GiB"]],
 };
 
+function rounded(value, digits) { // without powers of ten, as reporter/data/text.py
+  return value >= 10 ** digits - 0.5 ? String(Math.round(value)) : value.toPrecision(digits);
+}
+
 function quantity(value, unit) {
   const [, factor, shown] = (SCALES[unit] || [[Infinity, 1, unit]]).find(([below]) => Number(value.toPrecision(3)) < below);
   return `${Number((value / factor).toPrecision(3))} ${shown}`;
@@ -365,7 +369,7 @@ class BoardTools {
         const rows = shown.filter((row) => sensor(row) === kind && this.value(row, key) !== null);
         const values = rows.map((row) => this.value(row, key)), best = head.dataset.better === "1" ? Math.max : Math.min;
         const unit = !chosen ? best(...values) : sensor(chosen) === kind ? this.value(chosen, key) : null;
-        for (const row of rows) this.write(row, key, unit ? `${(this.value(row, key) / unit).toPrecision(3)} ×` : "—", unit ? "" : "no baseline: another instrument, or unknown");
+        for (const row of rows) this.write(row, key, unit ? `${rounded(this.value(row, key) / unit, 3)} ×` : "—", unit ? "" : "no baseline: another instrument, or unknown");
       }
     }
   }
@@ -582,7 +586,7 @@ class ChartRows {
       shown.forEach((row, place) => { if (row.cells[0].textContent) row.cells[0].textContent = String(place + 1); }); // places only where there are ranks
       for (const row of rows) { // ratios are to the first of the rows that are shown: confirmed ones come first
         const ratio = Number(row.dataset.value) / first, cell = row.cells[3].firstChild;
-        cell.textContent = !isPart ? cell.dataset.first : JSON.parse(row.dataset.apart ?? "[]").includes(shown[0]?.dataset.name) ? "not compared" : ratio !== 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best";
+        cell.textContent = !isPart ? cell.dataset.first : JSON.parse(row.dataset.apart ?? "[]").includes(shown[0]?.dataset.name) ? "not compared" : ratio !== 1 ? `×${rounded(ratio, ratio < 1.1 ? 3 : 2)}` : "best";
         row.cells[3].classList.toggle("other", isPart);
       }
     }

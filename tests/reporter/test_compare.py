@@ -67,6 +67,11 @@ def test_the_script_s_arithmetic_is_the_suite_s(site: Path, tab: Tab) -> None:
             (expected.ratio, expected.low, expected.high), rel=1e-5
         )
         assert found["differs"] == expected.is_different
+    values = (0.99749, 12.345, 999.4, 999.7, 2345.6)
+    assert tab.run(f"{[*values]}.map(digits)") == [significant(value) for value in values]
+    assert tab.run(f"{[*values]}.map((value) => rounded(value, 3))") == [
+        significant(value) for value in values
+    ]
 
 
 @pytest.mark.browser
