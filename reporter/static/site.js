@@ -631,8 +631,11 @@ class ChartRows {
   }
 
   writeAddress() {
-    const state = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "");
+    const state = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : ""), own = new Set(this.rows.map((row) => row.dataset.name));
+    const others = new Set([...document.querySelectorAll(".dots tbody tr")].map((row) => row.dataset.name).filter((name) => !own.has(name)));
+    const kept = ["hide", "only", "price"].flatMap((key) => state.getAll(key).filter((text) => others.has(key === "price" ? text.replace(/^[\d.]+ ?/, "") : text)).map((text) => [key, text])); // of the page's other tables
     for (const key of ROW_KEYS) state.delete(key);
+    for (const [key, text] of kept) state.append(key, text);
     for (const name of ["find", "watts"]) if (this.form.elements[name].value) state.set(name, this.form.elements[name].value);
     for (const name of this.hidden) state.append("hide", name);
     for (const name of this.only) state.append("only", name);

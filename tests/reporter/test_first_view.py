@@ -5,6 +5,7 @@ import html
 import json
 import re
 from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -179,6 +180,19 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
     tab.page.wait_for_url(lambda url: "#" not in url)
     assert tab.run(rows)[0] == ["Jetson AGX Thor", "fastest"]
     assert answer.inner_text().startswith("Jetson AGX Thor trains ")
+
+
+def test_the_address_keeps_the_views_of_all_tables_of_a_page(site: Path, tab: Tab) -> None:
+    """A row that only the first leaderboard of a device has stays hidden."""
+    text = (site / "devices" / "orin.html").read_text(encoding="utf-8")
+    before, first, *others = text.split('class="dots-view"')
+    first = first.replace('data-name="Jetson AGX Thor"', 'data-name="here only"')
+    page = site / "devices" / "several.html"
+    page.write_text('class="dots-view"'.join((before, first, *others)), encoding="utf-8")
+    view = {"hide": ["here only", "Jetson Orin NX"], "price": ["500 here only"]}
+    tab.open(f"{page.as_uri()}#?{urlencode(view, doseq=True)}")
+    assert others and parse_qs(urlsplit(tab.page.url).fragment[1:]) == view
+    assert tab.page.locator("tr[data-name='here only']:visible").count() == 0
 
 
 def test_rows_to_compare_are_chosen_by_clicking_them(frames: Frames, site: Path, tab: Tab) -> None:
