@@ -383,7 +383,10 @@ class BoardTools {
   showFront(shown) {
     const points = shown.map((row) => [this.value(row, "time_to_epoch_s"), this.value(row, "energy_per_epoch_j"), row]).filter(([x, y]) => x !== null && y !== null);
     this.rows.forEach((row) => row.classList.remove("front"));
-    for (const drawing of document.querySelectorAll("#time-energy svg")) drawFront(drawing, new Set(shown.map((row) => row.id.slice(2))));
+    for (const drawing of document.querySelectorAll("#time-energy svg")) {
+      const drawn = this.rows.find((row) => drawing.querySelector(`g[data-entry="${row.id.slice(2)}"]`)), alike = points.filter(([, , row]) => this.instrument(row) === this.instrument(drawn));
+      drawFront(drawing, new Map(alike.map(([x, y, row]) => [row.id.slice(2), [x, y]])));
+    }
     if (!points.length || new Set(points.map(([, , row]) => this.instrument(row))).size > 1) return false; // energies of different instruments have no common front
     frontOf(points).forEach(([, , row]) => row.classList.add("front"));
     return true;
@@ -425,19 +428,19 @@ function frontOf(points) { // [x, y, …], smaller is better
   return [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]).filter(([, y]) => y < lowest && ((lowest = y), true));
 }
 
-function drawFront(drawing, entries) {
+function drawFront(drawing, entries) { // those that are left have faint dots, whose places are not known
   const line = drawing.querySelector("path.front");
   line.dataset.whole ??= line.getAttribute("d");
   const corners = line.dataset.whole.slice(1).split("L").map((pair) => pair.split(" ").map(Number));
   const [top, right] = [corners[0][1], corners[corners.length - 1][0]], points = [];
   for (const group of drawing.querySelectorAll("g[data-entry]")) {
-    const { entry, ...place } = group.dataset, remains = entries.has(entry);
+    const { entry, ...place } = group.dataset, remains = entries.delete(entry);
     group.classList.toggle("out", !remains);
     if (remains) points.push([place.x, place.y, place.across, place.down].map(Number));
   }
-  const front = frontOf(points), path = [];
+  const front = frontOf([...points, ...entries.values()]), path = [];
   front.forEach(([, , x, y], index) => path.push(...(index ? [] : [[x, top]]), [x, y], [index + 1 < front.length ? front[index + 1][2] : right, y]));
-  line.setAttribute("d", path.length ? "M" + path.map((point) => point.join(" ")).join("L") : "");
+  line.setAttribute("d", front.length && front.every((point) => point.length > 2) ? "M" + path.map((point) => point.join(" ")).join("L") : "");
 }
 
 function asCsv(columns, count) {

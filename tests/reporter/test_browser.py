@@ -192,6 +192,10 @@ def test_limits_hide_rows_and_move_the_pareto_front(tab: Tab, site: Path) -> Non
     tab.page.click("#tools button[type=reset]")
     tab.page.wait_for_url(lambda url: "#" not in url)
     assert tab.run(front) == whole, "the script draws the same front as the figure had"
+    entries = "[...board.tBodies[0].rows].map((row) => [row.id.slice(2), [9, 9]])"
+    faint = f"new Map([['faint', [0, 0]], ...{entries}])"
+    tab.run(f"drawFront(document.querySelector('#time-energy svg'), {faint})")
+    assert tab.run(front) == "", "no line passes by a faint dot that is on the front"
 
 
 def test_numbers_relative_to_the_best_and_to_a_baseline(tab: Tab, site: Path) -> None:
