@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from suite.compliance.folder_rule import OfFolder, RecordFolder
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.errors import FileError, SuiteError
+from suite.extensions.concurrent.record.arrivals import ArrivalKind
 from suite.extensions.concurrent.record.layout import (
     MEASUREMENT,
     batch_sizes,
@@ -14,7 +17,7 @@ from suite.extensions.concurrent.record.layout import (
     training_alone,
 )
 from suite.extensions.concurrent.record.overlap import overlaps
-from suite.extensions.concurrent.record.records import read_recording
+from suite.extensions.concurrent.record.records import TRACE, read_recording
 from suite.extensions.concurrent.record.results import EXPERIMENT
 from suite.files.json_file import read_json
 
@@ -32,7 +35,8 @@ SHARED = (
     "threads_infer",
     "threads_train",
 )
-"""What a measurement of both sides has in common with its baselines, as far as they have it."""
+"""What a measurement of both sides has in common with its baselines, as far as they have it. The
+rate of a trace follows from its arrivals, and a part of it has its own."""
 
 
 def _baselines(folder: RecordFolder) -> Violations:
@@ -50,15 +54,32 @@ def _baselines(folder: RecordFolder) -> Violations:
                 continue
             if alone.get(absent) is not None:
                 yield Violation(name, f"{absent} = null in a baseline", f"{alone[absent]!r}")
+            is_of_trace = both.get("kind") == ArrivalKind.TRACE.value
+            if is_of_trace and _has_other_arrivals(baseline, beside(folder.path, batch)):
+                yield Violation(
+                    f"{baseline.name}/{TRACE}",
+                    "the first arrivals of training and inference together",
+                    "other arrivals",
+                )
             for key in SHARED:
                 is_own = key == absent or (key == "batch" and absent == "infers")
-                if not is_own and alone.get(key) != both.get(key):
+                is_derived = key == "rate_per_s" and is_of_trace
+                if not (is_own or is_derived) and alone.get(key) != both.get(key):
                     yield Violation(
                         name,
                         f"{key} = {both.get(key)!r}, as in the measurement of training and"
                         " inference together",
                         f"{alone.get(key)!r}",
                     )
+
+
+def _has_other_arrivals(baseline: Path, both: Path) -> bool:
+    """Whether a baseline's arrivals are not the first ones of both sides."""
+    try:
+        alone_ns, both_ns = (read_recording(each).intended_ns for each in (baseline, both))
+    except SuiteError:
+        return False  # record-recomputes reports it
+    return not np.array_equal(alone_ns, both_ns[: len(alone_ns)])
 
 
 def _setting(folder: Path) -> dict[str, Any] | None:

@@ -6,11 +6,13 @@ from typing import Any
 
 from suite.bundle.manifest import seal
 from suite.extensions.concurrent.record.layout import FIGURES, MEASUREMENT
-from tests.extensions.concurrent.good_folder import make_experiment
+from suite.extensions.concurrent.record.records import TRACE
+from tests.extensions.concurrent.good_folder import make_experiment, make_experiment_of_trace
 from tests.faults.edits.fault import Fault, Scope, edit
 from tests.faults.edits.file_edits import change_json
 
 EXPERIMENT = Scope("experiment", make_experiment)
+EXPERIMENT_OF_TRACE = Scope("experiment of a trace", make_experiment_of_trace)
 MEASURED = "beside-b4"
 """The measurement of both sides in the good experiment."""
 
@@ -44,6 +46,16 @@ def move_batch(folder: Path, batch: int, column: str, by_ns: int) -> None:
 
 
 @edit
+def hasten_image(folder: Path, name: str) -> None:
+    """Let the second image of a trace arrive with the first one."""
+    path = folder / name / TRACE
+    heading, first, _, *others = path.read_text(encoding="ascii").splitlines()
+    path.write_text(
+        "".join(f"{line}\n" for line in (heading, first, first, *others)), encoding="ascii"
+    )
+
+
+@edit
 def move_steps(folder: Path, by_ns: int) -> None:
     """Move every training step."""
     path = folder / MEASURED / "training" / "step_times.csv"
@@ -58,16 +70,16 @@ def move_steps(folder: Path, by_ns: int) -> None:
     )
 
 
-def of_experiment(name: str, change: Callable[[Path], object]) -> Fault:
+def of_experiment(name: str, change: Callable[[Path], object], scope: Scope = EXPERIMENT) -> Fault:
     """A change of an experiment's folder."""
-    return Fault(name, change, EXPERIMENT)
+    return Fault(name, change, scope)
 
 
-def resealed(name: str, change: Callable[[Path], object]) -> Fault:
+def resealed(name: str, change: Callable[[Path], object], scope: Scope = EXPERIMENT) -> Fault:
     """The change, with a manifest that fits."""
 
     def apply(folder: Path) -> None:
         change(folder)
         seal(folder)
 
-    return of_experiment(f"{name} [manifest fits]", apply)
+    return of_experiment(f"{name} [manifest fits]", apply, scope)

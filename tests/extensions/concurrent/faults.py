@@ -4,8 +4,10 @@ from typing import Any
 
 from suite.bundle.layout import MANIFEST
 from tests.extensions.concurrent.edits import (
+    EXPERIMENT_OF_TRACE,
     change_figures,
     change_setting,
+    hasten_image,
     lose,
     move_batch,
     move_steps,
@@ -43,6 +45,11 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
         resealed(
             "a baseline beside a training", change_setting("inference-alone-b4", trains="lenet")
+        ),
+        resealed(
+            "a baseline with another trace",
+            hasten_image("inference-alone-b4"),
+            EXPERIMENT_OF_TRACE,
         ),
     ),
     "concurrent-exclusive": (resealed("steps moved into the batches", move_steps(30_000_000)),),
