@@ -111,7 +111,7 @@ def concurrent(
     for size in batches:
         BatchRule(size, deadline_ns)
     slice_ns = round(parse_duration(sharing.slice, "--slice") * 1e9)
-    make(sharing.schedule, 1, slice_ns, sharing.share)
+    make(sharing.schedule, round(coming.duration_s * 1e9), slice_ns, sharing.share)
     if (
         sharing.schedule is ScheduleKind.SLICED
         and slice_ns > parse_duration(duration, "--duration") * 1e9

@@ -301,3 +301,9 @@ def test_a_folder_is_one_commands_and_nothing_is_left_of_a_refused_one(
 def test_figures_are_not_drawn_over_a_file(suite: Run) -> None:
     ran = suite.refused(f"concurrent figures {EXAMPLE} --output {__file__}")
     assert "could not be written: File exists" in ran.stderr
+
+
+def test_the_sequential_schedule_can_be_asked_for(suite: Run, digits: Path) -> None:
+    """Nothing is wrong but the folder of the records."""
+    ran = suite.refused(f"concurrent {LENETS} --schedule sequential --output {__file__}")
+    assert "exists and is not empty; choose another --output" in ran.stderr
