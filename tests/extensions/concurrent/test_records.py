@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from suite.errors import SuiteError
+from suite.extensions.concurrent.record import records
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals
 from suite.extensions.concurrent.record.layout import MEASUREMENT
 from suite.extensions.concurrent.record.records import (
@@ -143,3 +144,15 @@ def test_a_row_that_was_cut_off_is_left_out(written: tuple[Path, Recording]) -> 
     with (folder / BATCHES).open("a") as stream:
         stream.write("50,200,4,123")
     assert len(read_recording(folder).batches) == len(found.batches)
+
+
+def test_a_table_has_as_many_rows_as_it_may_and_no_more(
+    written: tuple[Path, Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, found = written
+    images = len(found.noticed_ns)
+    monkeypatch.setattr(records, "MAX_ROWS", images)
+    assert len(read_recording(folder).noticed_ns) == images
+    monkeypatch.setattr(records, "MAX_ROWS", images - 1)
+    with pytest.raises(SuiteError, match=rf"noticed\.csv has more than {images - 1} rows"):
+        read_recording(folder)
