@@ -58,7 +58,7 @@ def measure(settings: Settings) -> Iterator[Ratio]:
             _turn(plan, alternating(pair, chosen, best), aim, settings.duration_s, f"pair-{pair}")
             for pair in range(settings.pairs)
         ]
-    pairs = [(turn[chosen].samples_per_s, turn[best].samples_per_s) for turn in turns]
+    pairs = [(aim.worth(turn[chosen]), aim.worth(turn[best])) for turn in turns]
     yield ratio_of(
         f"{chosen}, {_kept([turn[chosen] for turn in turns], settings)}; the best: {best}",
         "tuned",
@@ -73,9 +73,7 @@ def _exhaustive(plan: Plan, aim: Aim, duration_s: float) -> Candidate:
         measure_trial(plan, each, duration_s, aim, plan.output / f"exhaustive-{number}")
         for number, each in enumerate(candidates(plan, CHOICES))
     ]
-    return max(
-        (trial for trial in found if aim.is_met(trial)), key=lambda trial: trial.samples_per_s
-    ).candidate
+    return max((trial for trial in found if aim.is_met(trial)), key=aim.worth).candidate
 
 
 def _kept(trials: Sequence[Trial], settings: Settings) -> str:

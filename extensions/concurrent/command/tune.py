@@ -35,8 +35,8 @@ FORMAT = JsonFormat(
         "samples_per_s": "median training rate of the setting `best` in the final trials",
         "energy_j": "median energy of the machine per trained sample, or null",
         "trials": (
-            "list: candidate, duration_s, samples_per_s, p99_s (null: unfinished images),"
-            " windows_within, power_w, energy_j"
+            "list: candidate, duration_s, samples_per_s (null: too few steps), p99_s (null:"
+            " unfinished images), windows_within, power_w, energy_j"
         ),
     },
 )

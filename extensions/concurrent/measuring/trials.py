@@ -159,7 +159,7 @@ def measure_trial(
     return Trial(
         each,
         duration_s,
-        rate.value if rate else 0.0,
+        rate.value if rate else None,
         p99_s,
         share_of_windows(values_s, aim.p99_s),
         mean_w,

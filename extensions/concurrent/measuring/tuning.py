@@ -64,8 +64,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Trial:
-    """What one measurement of a candidate found. ``p99_s`` is infinite where the queue was left
-    with more than 1 % of the images.
+    """What one measurement of a candidate found. ``samples_per_s`` is None with too few training
+    steps for a rate; ``p99_s`` is infinite where the queue was left with more than 1 % of the
+    images.
 
     ``windows_within`` is the share of windows of 1,000 images within the limit; None without a
     whole window. ``power_w`` is the machine's mean power; None where it was not measured.
@@ -73,7 +74,7 @@ class Trial:
 
     candidate: Candidate
     duration_s: float
-    samples_per_s: float
+    samples_per_s: float | None
     p99_s: float
     windows_within: float | None
     power_w: float | None = None
@@ -83,7 +84,7 @@ class Trial:
         """The machine's energy per trained sample, J; None where it is unknown."""
         return (
             self.power_w / self.samples_per_s
-            if self.power_w is not None and self.samples_per_s > 0
+            if self.power_w is not None and self.samples_per_s
             else None
         )
 
@@ -121,9 +122,9 @@ class Aim:
         return max(trial.p99_s / self.p99_s, 0.0 if self.power_w is None else watts / self.power_w)
 
     def worth(self, trial: Trial) -> float:
-        """The more, the better: samples/s, or samples/J."""
+        """The more, the better: samples/s, or samples/J; 0 where they are unknown."""
         if self.goal is Goal.TIME:
-            return trial.samples_per_s
+            return trial.samples_per_s or 0.0
         return 1 / trial.energy_j if trial.energy_j else 0.0
 
     def _power_kept(self, trial: Trial, slack: float) -> bool:
@@ -148,7 +149,9 @@ class Tuned:
     @property
     def samples_per_s(self) -> float:
         """The median training rate of the final trials."""
-        return statistics.median(trial.samples_per_s for trial in self.finals)
+        return statistics.median(
+            trial.samples_per_s for trial in self.finals if trial.samples_per_s is not None
+        )
 
     @property
     def energy_j(self) -> float | None:
@@ -236,9 +239,13 @@ def _measure_candidate(
 ) -> Trial:
     trial = measure(candidate, duration_s)
     power = "" if trial.power_w is None else f", {trial.power_w:.3g} W"
+    rate = (
+        "too few training steps for a rate"
+        if trial.samples_per_s is None
+        else f"{trial.samples_per_s:.1f} samples/s"
+    )
     report(
-        f"{candidate}: {trial.samples_per_s:.1f} samples/s{power}, 99th percentile"
-        f" {trial.p99_s * 1e3:.0f} ms ({duration_s:g} s)"
+        f"{candidate}: {rate}{power}, 99th percentile {trial.p99_s * 1e3:.0f} ms ({duration_s:g} s)"
     )
     return trial
 
@@ -258,11 +265,13 @@ def _near_the_best(trials: Sequence[Trial], aim: Aim) -> list[Candidate]:
 
 
 def _best(finals: Sequence[Trial], aim: Aim) -> Candidate | None:
-    """The best of those that kept the limits in every turn, by the median: another program that
-    disturbs one turn does not decide."""
+    """The best of those that kept the limits in every turn, with a known rate, by the median:
+    another program that disturbs one turn does not decide."""
     by_candidate = _by_candidate(finals)
     within = [
-        each for each, trials in by_candidate.items() if all(aim.is_met(trial) for trial in trials)
+        each
+        for each, trials in by_candidate.items()
+        if all(aim.is_met(trial) and trial.samples_per_s is not None for trial in trials)
     ]
     return max(
         within, key=lambda each: statistics.median(map(aim.worth, by_candidate[each])), default=None
@@ -277,6 +286,11 @@ def _by_candidate(trials: Sequence[Trial]) -> dict[Candidate, list[Trial]]:
 
 
 def _none_within(finals: Sequence[Trial], aim: Aim) -> str:
+    if any(aim.is_met(trial) and trial.samples_per_s is None for trial in finals):
+        return (
+            f"Within {finals[0].duration_s:g} s too few training steps ended to know the rate; use a"
+            " longer --duration."
+        )
     if aim.needs_power and any(Aim(aim.p99_s).is_met(trial) for trial in finals):
         return _too_much_power(finals, aim.power_w)
     worst_s = {

@@ -168,3 +168,14 @@ def test_modes_that_the_board_lacks_are_said_at_once(board: Path) -> None:
     )
     with pytest.raises(SuiteError, match="--power-modes has an empty name"):
         modes_of(("MAXN", ""), board)
+
+
+def test_steps_that_are_too_long_for_a_rate_are_said(
+    board: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "STEP_NS", 2 * 10**9)
+    with pytest.raises(
+        SuiteError,
+        match="Within 8 s too few training steps ended to know the rate; use a longer --duration",
+    ):
+        tuned(board, plan, Aim(1.0), ("MAXN",))

@@ -146,6 +146,18 @@ def test_a_setting_that_breaks_the_limit_in_one_turn_is_not_chosen() -> None:
     assert tuned(machine, 0.5, measure).best != fastest
 
 
+def test_a_setting_whose_rate_is_unknown_in_one_turn_is_not_chosen() -> None:
+    machine, seen = Machine(3), itertools.count()
+    fastest = machine.best(0.5)
+
+    def measure(each: Candidate, duration_s: float) -> Trial:
+        is_unknown = each == fastest and duration_s == 60.0 and next(seen) == 1
+        trial = machine.measure(each, duration_s)
+        return replace(trial, samples_per_s=None) if is_unknown else trial
+
+    assert tuned(machine, 0.5, measure).best != fastest
+
+
 @pytest.mark.parametrize(
     ("limit_s", "change", "says"),
     [
