@@ -194,6 +194,24 @@ def test_a_limit_that_nothing_keeps_is_refused_with_the_nearest(
         tuned(machine, limit_s, measure)
 
 
+def test_windows_beyond_the_limit_are_said_though_most_images_are_within() -> None:
+    """A lower limit than the one that was not kept is no advice."""
+    machine = Machine(4)
+
+    def measure(each: Candidate, duration_s: float) -> Trial:
+        trial = machine.measure(each, duration_s)
+        return replace(trial, p99_s=0.1, windows_within=0.96)
+
+    with pytest.raises(
+        SuiteError,
+        match=(
+            r"within 300 ms in 97 % of the windows of 1,000 images: the nearest \(batch .*\) does in"
+            r" 96 % of them; use a longer --duration, a higher --p99, or a lower --rate\."
+        ),
+    ):
+        tuned(machine, 0.3, measure)
+
+
 def with_power(machine: Machine) -> Measure:
     """Two watts per training thread, and ten of the idle machine."""
     return lambda each, duration_s: replace(
