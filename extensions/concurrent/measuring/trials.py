@@ -23,7 +23,7 @@ from suite.extensions.concurrent.measuring.tuning import (
     least_p99_s,
     tune,
 )
-from suite.extensions.concurrent.record.arrivals import NS_PER_S
+from suite.extensions.concurrent.record.arrivals import NS_PER_S, ArrivalKind
 from suite.extensions.concurrent.record.calculated import (
     latencies_s,
     share_of_windows,
@@ -127,6 +127,7 @@ def tune_here(
             each.batch,
             plan.arrivals.rate_per_s,
             executions_s[each.power_mode, each.batch, each.infer_threads],
+            has_bursts=plan.arrivals.kind is ArrivalKind.TRACE,
         )
 
     def measure(each: Candidate, duration_s: float) -> Trial:

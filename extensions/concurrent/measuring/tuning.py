@@ -161,16 +161,19 @@ class Tuned:
         return statistics.median(known) if len(known) == len(self.finals) else None
 
 
-def least_p99_s(batch: int, rate_per_s: float, execution_s: float) -> float:
+def least_p99_s(
+    batch: int, rate_per_s: float, execution_s: float, *, has_bursts: bool = False
+) -> float:
     """A bound that no schedule beats: an image waits for its batch to fill, and for its execution;
     infinite if batches come faster than that.
 
     Of b images at equal gaps, the one at the 99th percentile waits for the (b - 1) 0.99 that follow
-    it.
+    it. Images of a burst may fill their batch at once.
     """
     if rate_per_s * execution_s >= batch:
         return math.inf
-    return math.floor((batch - 1) * 0.99) / rate_per_s + execution_s
+    forming_s = 0.0 if has_bursts else math.floor((batch - 1) * 0.99) / rate_per_s
+    return forming_s + execution_s
 
 
 def tune(

@@ -179,3 +179,10 @@ def test_steps_that_are_too_long_for_a_rate_are_said(
         match="Within 8 s too few training steps ended to know the rate; use a longer --duration",
     ):
         tuned(board, plan, Aim(1.0), ("MAXN",))
+
+
+def test_a_batch_that_a_trace_fills_at_once_is_measured(board: Path, plan: Plan) -> None:
+    """64 images at the beginning of every second: at equal gaps their batch would take a second."""
+    times = tuple(float(second) for second in range(8) for _ in range(64))
+    bursts = replace(plan, arrivals=Arrivals(ArrivalKind.TRACE, 64, 8, 0, times), batches=(64,))
+    assert tuned(board, bursts, Aim(0.3), ("MAXN",)).left_out == ()

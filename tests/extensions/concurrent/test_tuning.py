@@ -240,6 +240,8 @@ def test_a_batch_that_fills_too_slowly_or_is_served_too_slowly_has_no_bound_with
     assert least_p99_s(16, 100, 0.1) == pytest.approx(0.24)
     assert least_p99_s(1, 100, 0.004) == 0.004
     assert least_p99_s(4, 100, 0.05) == math.inf
+    assert least_p99_s(64, 64, 0.08, has_bursts=True) == 0.08
+    assert least_p99_s(64, 64, 1.0, has_bursts=True) == math.inf
 
 
 @pytest.mark.parametrize(
