@@ -76,7 +76,7 @@ def capacities(plan: Plan, report: Report) -> dict[int, float]:
     """Images/s that inference serves alone, by batch size, from its warm-up."""
     found = {}
     for batch in plan.batches:
-        found[batch] = _capacity(plan, batch)
+        found[batch] = capacity(plan, batch)
         report(
             f"batch {batch}: {batch / found[batch] * 1e3:.1f} ms, up to {found[batch]:.0f} images/s"
             " without training"
@@ -159,7 +159,9 @@ def _start_inference(plan: Plan, batch: int, folder: Path) -> Child:
     return child
 
 
-def _capacity(plan: Plan, batch: int) -> float:
+def capacity(plan: Plan, batch: int) -> float:
+    """Images/s that inference serves alone with batches of this size, from its warm-up. Raises
+    SuiteError, with a size that fits, for one that does not fit into memory."""
     try:
         return batch * NS_PER_S / warm_up_ns(plan, batch)
     except ProcessEnded as error:

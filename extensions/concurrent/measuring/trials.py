@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from suite.errors import SuiteError
-from suite.extensions.concurrent.measuring.experiment import Plan, measure_both, warm_up_ns
+from suite.extensions.concurrent.measuring.experiment import Plan, capacity, measure_both
 from suite.extensions.concurrent.measuring.schedules import ScheduleKind
 from suite.extensions.concurrent.measuring.tuning import (
     FIRST_SHARE,
@@ -23,7 +23,7 @@ from suite.extensions.concurrent.measuring.tuning import (
     least_p99_s,
     tune,
 )
-from suite.extensions.concurrent.record.arrivals import NS_PER_S, ArrivalKind
+from suite.extensions.concurrent.record.arrivals import ArrivalKind
 from suite.extensions.concurrent.record.calculated import (
     latencies_s,
     share_of_windows,
@@ -109,7 +109,7 @@ def tune_here(
     instruments: Instruments = NO_INSTRUMENTS,
 ) -> Tuned:
     """Tune on this machine; measurements are as long as the plan's arrivals. Raises SuiteError
-    where nothing keeps the limits."""
+    where nothing keeps the limits, and for a batch that does not fit into memory."""
     plan.arrivals.refuse_short(FIRST_SHARE)
     possible = candidates(plan, choices)
     executions_s: dict[tuple[str | None, int, int], float] = {}
@@ -117,9 +117,8 @@ def tune_here(
         (each.power_mode, each.batch, each.infer_threads) for each in possible
     ):
         instruments.enter(mode)
-        executions_s[mode, batch, threads] = (
-            warm_up_ns(_with_threads(plan, threads, threads), batch) / NS_PER_S
-        )
+        alone = _with_threads(plan, threads, threads)
+        executions_s[mode, batch, threads] = batch / capacity(alone, batch)
     numbers = count(1)
 
     def bound_s(each: Candidate) -> float:

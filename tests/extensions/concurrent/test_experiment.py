@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,8 @@ from suite.extensions.concurrent.measuring.experiment import (
     refuse_slow_inference,
 )
 from suite.extensions.concurrent.measuring.schedules import ScheduleKind
+from suite.extensions.concurrent.measuring.trials import Choices, tune_here
+from suite.extensions.concurrent.measuring.tuning import Aim
 from suite.extensions.concurrent.measuring.window import REAL_TIME, Timing, Worker, infer
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals, intended_ns
 from suite.extensions.concurrent.record.calculated import (
@@ -189,13 +191,23 @@ def test_every_framework_trains_beside_its_own_inference(
     assert training_figures(found).steps > 3
 
 
-def test_a_batch_that_does_not_fit_into_memory_is_refused_with_one_that_does(plan: Plan) -> None:
+@pytest.mark.parametrize(
+    "warm_up",
+    [
+        lambda plan: capacities(plan, lambda line: None),
+        lambda plan: tune_here(plan, Choices((1,)), Aim(1.0), lambda line: None),
+    ],
+    ids=["measured", "tuned"],
+)
+def test_a_batch_that_does_not_fit_into_memory_is_refused_with_one_that_does(
+    warm_up: Callable[[Plan], object], plan: Plan
+) -> None:
     hungry = replace(plan.infer, implementation="tests.extensions.concurrent.hungry")
     with pytest.raises(
         SuiteError,
         match=r"An inference batch of 1000 does not fit into this machine's memory; 250 does\.",
     ):
-        capacities(replace(plan, infer=hungry, batches=(1000,)), lambda line: None)
+        warm_up(replace(plan, infer=hungry, batches=(1000,)))
 
 
 def test_a_rate_that_no_batch_serves_even_alone_is_refused_with_one_that_is_served(

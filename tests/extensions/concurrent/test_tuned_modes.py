@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from suite.errors import SuiteError
-from suite.extensions.concurrent.measuring import trials
+from suite.extensions.concurrent.measuring import experiment, trials
 from suite.extensions.concurrent.measuring.experiment import Plan
 from suite.extensions.concurrent.measuring.schedules import ScheduleKind
 from suite.extensions.concurrent.measuring.trial_modes import held_for_trials, modes_of
@@ -77,7 +77,7 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, simulated: Simulated)
 
     monkeypatch.setattr(trials, "measure_both", measured)
     monkeypatch.setattr(trials, "read_recording", recordings.__getitem__)
-    monkeypatch.setattr(trials, "warm_up_ns", lambda plan, batch: 1_000_000)
+    monkeypatch.setattr(experiment, "warm_up_ns", lambda plan, batch: 1_000_000)
     return root
 
 
@@ -143,7 +143,7 @@ def test_modes_are_put_back_when_tuning_is_interrupted(
             raise KeyboardInterrupt
         return 1_000_000
 
-    monkeypatch.setattr(trials, "warm_up_ns", interrupted)
+    monkeypatch.setattr(experiment, "warm_up_ns", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tuned(board, plan, Aim(1.0))
     assert seen == ["MAXN", "MAXN", "MODE_15W"]

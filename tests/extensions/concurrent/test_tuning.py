@@ -205,8 +205,8 @@ def test_windows_beyond_the_limit_are_said_though_most_images_are_within() -> No
     with pytest.raises(
         SuiteError,
         match=(
-            r"within 300 ms in 97 % of the windows of 1,000 images: the nearest \(batch .*\) does in"
-            r" 96 % of them; use a longer --duration, a higher --p99, or a lower --rate\."
+            r"within 300 ms in 97 % of the windows of 1,000 images: the nearest \(batch .*\) does"
+            r" in 96 % of them; use a longer --duration, a higher --p99, or a lower --rate\."
         ),
     ):
         tuned(machine, 0.3, measure)
