@@ -72,13 +72,19 @@ class Arrivals:
     def refuse_short(self, share: float) -> None:
         """Raise SuiteError where no image arrives within this share of the duration, which the
         shortest measurements take."""
+        short_s = share * self.duration_s
+        is_too_short = self.rate_per_s * short_s < 1
         if self.kind is ArrivalKind.TRACE:
-            self.lasting(share * self.duration_s)
-        elif self.rate_per_s * share * self.duration_s < 1:
+            self.lasting(short_s)
+        elif is_too_short or not len(intended_ns(self.lasting(short_s))):
+            remedy = (
+                f"use --duration {_in_ms(1 / self.rate_per_s / share):g}s"
+                if is_too_short
+                else "use a longer --duration, or another --seed"
+            )
             raise SuiteError(
-                f"At {self.rate_per_s:g} images/s, no image arrives within"
-                f" {share * self.duration_s:g} s, the length of the shortest measurement; use"
-                f" --duration {_in_ms(1 / self.rate_per_s / share):g}s."
+                f"At {self.rate_per_s:g} images/s, no image arrives within {short_s:g} s, the"
+                f" length of the shortest measurement; {remedy}."
             )
 
     def lasting(self, duration_s: float) -> "Arrivals":

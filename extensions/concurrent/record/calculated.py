@@ -100,7 +100,7 @@ def inference_figures(found: Recording) -> InferenceFigures:
         p50_s=p50,
         p90_s=p90,
         p99_s=p99,
-        max_s=float(all_s.max()) if done == len(all_s) else None,
+        max_s=float(all_s.max()) if 0 < done == len(all_s) else None,
         queueing_s=intervals.mean(queueing_s, size),
         execution_s=intervals.mean((ends - starts) / NS_PER_S, size),
         lateness_s=_lateness_s(found),

@@ -107,6 +107,14 @@ def test_an_image_must_arrive_in_the_shortest_measurement_too(tmp_path: Path) ->
         match="no arrival within its first 1 s, the length of the shortest measurement; use",
     ):
         of_trace(tmp_path / "trace.csv", 4.0).refuse_short(0.25)
+    seed = next(seed for seed in range(100) if not len(intended_ns(poisson(1.0, seed))))
+    with pytest.raises(SuiteError, match=r"within 1 s, .*; use a longer --duration, or another"):
+        poisson(4.0, seed).refuse_short(0.25)
+
+
+def poisson(duration_s: float, seed: int) -> Arrivals:
+    """One image in a second."""
+    return Arrivals(ArrivalKind.POISSON, 1, duration_s, seed)
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,18 @@ def test_images_that_were_not_finished_are_counted_and_leave_no_mean(simulated: 
     assert "400 of 4000 images were not finished" in found.notes[0]
 
 
+def test_a_measurement_in_which_no_image_arrives_has_no_latencies(simulated: Simulated) -> None:
+    found = simulated(UNIFORM, 1, 0.02)
+    nothing = replace(
+        found,
+        intended_ns=found.intended_ns[:0],
+        noticed_ns=found.noticed_ns[:0],
+        batches=found.batches[:0],
+    )
+    figures = inference_figures(nothing)
+    assert (figures.images, figures.latency_s, figures.max_s) == (0, None, None)
+
+
 @pytest.mark.proof
 def test_the_interval_of_a_mean_covers_it_in_19_of_20_measurements(simulated: Simulated) -> None:
     """M/D/1 at a load of 0.6, where consecutive latencies are correlated: mean latency s + 0.6 s /
