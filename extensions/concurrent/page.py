@@ -56,7 +56,7 @@ def _batch_size_rows(result: BatchResult) -> Iterator[Row]:
     intervals: tuple[tuple[str, str, FittedValue | None], ...] = (
         ("latency_s", "s", beside.latency_s),
         ("latency_p99_s", "s", beside.p99_s),
-        ("queueing_s", "s", beside.queueing_s),
+        ("queueing_s", "s", None if beside.unfinished else beside.queueing_s),
         ("execution_s", "s", beside.execution_s),
         ("queue_growth", "1", beside.stability.growth),
         ("training_samples_per_s", "samples/s", result.training.samples_per_s),

@@ -230,7 +230,7 @@ def _row(result: BatchResult) -> str:
         (figures.stability.state.value, 9),
         (_with_interval(figures.latency_s, 1e3, 1), 20),
         (_with_interval(figures.p99_s, 1e3, 1), 20),
-        (_value(figures.queueing_s, 1e3), 9),
+        (_value(None if figures.unfinished else figures.queueing_s, 1e3), 9),
         (_value(figures.execution_s, 1e3), 9),
         (f"{figures.prediction.latency_s * 1e3:.1f}" if figures.prediction else "-", 9),
         (_with_interval(result.training.samples_per_s, 1, 1), 20),

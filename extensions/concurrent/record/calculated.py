@@ -23,7 +23,8 @@ class InferenceFigures:
     its batch; queueing from there to the batch's start, execution from its start to its end:
     latency = queueing + execution.
 
-    None, with the reason in ``notes``, is what cannot be said. ``lateness_s`` is by how much the
+    None, with the reason in ``notes``, is what cannot be said. ``queueing_s`` is that of finished
+    images alone, and no mean where others are left. ``lateness_s`` is by how much the
     generator noticed images later than intended: mean, 99th percentile, maximum. ``arrival_gap_s``
     is the sawtooth's slope (:func:`arrival_gap_s`).
     """

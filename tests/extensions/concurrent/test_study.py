@@ -9,7 +9,17 @@ import pytest
 from reporter.data.load import load_frames
 from reporter.data.studies import find_studies
 from suite.bundle.manifest import seal
+from suite.extensions.concurrent.command.measure import _row
+from suite.extensions.concurrent.page import _batch_size_rows
+from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals
+from suite.extensions.concurrent.record.calculated import (
+    Interference,
+    inference_figures,
+    training_figures,
+)
 from suite.extensions.concurrent.record.layout import FIGURES
+from suite.extensions.concurrent.record.results import BatchResult
+from tests.extensions.concurrent.conftest import Simulated
 from tests.extensions.concurrent.good_folder import make_experiment
 
 
@@ -33,3 +43,13 @@ def test_an_edited_record_is_not_shown(tmp_path: Path) -> None:
 
 def test_it_may_be_given_beside_runs(experiment: Path, good_bundle: Path) -> None:
     assert len(load_frames([good_bundle, experiment]).runs) == 1
+
+
+def test_the_queueing_of_images_that_never_left_the_queue_is_unknown(simulated: Simulated) -> None:
+    """Those that wait longest are missing in the mean of the others."""
+    found = simulated(Arrivals(ArrivalKind.UNIFORM, 100, 40), 1, 0.02, leave_s=72)
+    figures = inference_figures(found)
+    result = BatchResult(1, figures, figures, training_figures(found), Interference(None, None))
+    (queueing,) = (row for row in _batch_size_rows(result) if row["figure"] == "queueing_s")
+    assert queueing["value"] is None and "images were not finished" in str(queueing["reason"])
+    assert _row(result).split()[:5] == ["1", "unstable", "-", "-", "-"]
