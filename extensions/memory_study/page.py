@@ -23,6 +23,7 @@ SOURCE = (
     " without recomputation"
 )
 NO_SCHEDULE = "no schedule fits"
+NO_ORDINARY = "training without recomputation was not measured"
 
 
 def read(record: Path, place: str) -> StudyRecord:
@@ -76,7 +77,9 @@ def _measured_rows(panel: Panel, measured: Measurement) -> list[dict[str, object
         ("planned_recompute_factor", measured.planned_factor, "ratio"),
         ("recompute_factor", measured.factor, "ratio"),
     )
-    return [_row(part, name, value, unit, measured.steps) for name, value, unit in values]
+    return [
+        _row(part, name, value, unit, measured.steps, NO_ORDINARY) for name, value, unit in values
+    ]
 
 
 def _fits(study: MemoryStudy) -> list[dict[str, object]]:
@@ -88,13 +91,15 @@ def _fits(study: MemoryStudy) -> list[dict[str, object]]:
             fit.factor,
             "ratio",
             1,
+            NO_SCHEDULE,
         )
         for fit in study.fits
     ]
 
 
-def _row(part: str, name: str, value: float | None, unit: str, count: int) -> dict[str, object]:
-    reason = NO_SCHEDULE if value is None else None
+def _row(
+    part: str, name: str, value: float | None, unit: str, count: int, missing: str
+) -> dict[str, object]:
     return figure_row(
         part,
         name,
@@ -104,7 +109,7 @@ def _row(part: str, name: str, value: float | None, unit: str, count: int) -> di
             "spread": None,
             "unit": unit,
             "method": SOURCE,
-            "reason": reason,
+            "reason": missing if value is None else None,
             "is_significant": None,
         },
     )

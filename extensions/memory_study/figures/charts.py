@@ -48,7 +48,11 @@ def _describe(study: MemoryStudy, panel: Panel, *_: object) -> Plot | Missing:
     names |= dict.fromkeys(each.network for each in panel.measured)
     styles = {name: index % COLOURS for index, name in enumerate(names)}
     budget = study.budget_bytes / GB
-    places += [(each.factor or 1.0, each.measured_bytes / GB) for each in panel.measured]
+    places += [
+        (each.factor, each.measured_bytes / GB)
+        for each in panel.measured
+        if each.factor is not None
+    ]
     x = linear_scale_without_zero([factor for factor, _ in places])
     lines = [line_through([(end, budget) for end in (x.ticks[0], x.ticks[-1])], "front")]
     dots, rows = list[Dot](), list[tuple[str, ...]]()
@@ -67,11 +71,13 @@ def _describe(study: MemoryStudy, panel: Panel, *_: object) -> Plot | Missing:
             dots.append(dot(place, style, tip))
             rows.append(_row(name, "published", place))
     for each in panel.measured:
-        place = each.factor or 1.0, each.measured_bytes / GB
-        name, (factor, size) = one_line(each.network), map(significant, place)
-        tip = f"{name}, {one_line(each.schedule)}, measured: {size} GB at {factor}"
-        dots.append(dot(place, f"c{styles[each.network]}", tip))
-        rows.append(_row(name, "measured", place))
+        name, size = one_line(each.network), significant(each.measured_bytes / GB)
+        factor = "unknown" if each.factor is None else significant(each.factor)
+        rows.append((name, "measured", factor, size))
+        if each.factor is not None:
+            tip = f"{name}, {one_line(each.schedule)}, measured: {size} GB at {factor}"
+            place = each.factor, each.measured_bytes / GB
+            dots.append(dot(place, f"c{styles[each.network]}", tip))
     chart = Plane(
         "recompute factor",
         "peak memory, GB",

@@ -31,7 +31,9 @@ def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
         return _table(figure, panel, item, study)
     measured = _lines(item, study)
     if not measured:
-        return Missing("the study measured no schedule at this picture size and mini-batch size")
+        return Missing(
+            "the study measured no recompute factor at this picture size and mini-batch size"
+        )
     axes = ("recompute factor, measured", "highest resident set, MiB")
     second = lines_panel(axes, measured, linear_scale_without_zero)
     about = (
@@ -51,8 +53,9 @@ def _lines(item: Item, study: MemoryStudy) -> list[Line]:
     lines = []
     for style, depth in enumerate(published().depths):
         found = sorted(
-            (one.factor or one.planned_factor, one.measured_bytes / calculated.MIB)
+            (one.factor, one.measured_bytes / calculated.MIB)
             for one in by_network.get(f"resnet{depth}", ())
+            if one.factor is not None
         )
         if found:
             lines.append(calculated.line_of(depth, style, found))

@@ -1,5 +1,6 @@
 """Tables and panels of the paper on memory: calculated, and what a study measured beside them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from suite.extensions.memory_study.figures.calculated import (
     memory_bytes,
 )
 from suite.extensions.memory_study.record.paper_tables import cells
+from suite.extensions.memory_study.record.study_file import Measurement, Panel
 from suite.files.paths import repository_root
 
 REGISTRY = load_papers()
@@ -34,14 +36,25 @@ def test_measured_memory_stands_beside_the_papers_model(item: Item) -> None:
         assert len(drawn.figure.panels) == 2
 
 
-def test_a_study_without_the_papers_pictures_is_no_measurement_of_them() -> None:
+def source_with(measured: Callable[[Panel], tuple[Measurement, ...]]) -> MeasureSource:
+    """The study that comes with the project, with other measurements in its panels."""
     runs = REGISTRY.runs_of(MEMORY[0])
     assert runs is not None and runs.folder is not None
     source = source_of(MEMORY[0], runs, [repository_root() / runs.folder])
     assert source is not None and source.record is not None
-    panels = tuple(replace(panel, measured=()) for panel in source.record.panels)
-    bare = replace(source, record=replace(source.record, panels=panels))
+    panels = tuple(replace(panel, measured=measured(panel)) for panel in source.record.panels)
+    return replace(source, record=replace(source.record, panels=panels))
+
+
+def test_a_study_without_the_papers_pictures_is_no_measurement_of_them() -> None:
+    bare = source_with(lambda panel: ())
     assert all(isinstance(draw_item(REGISTRY, item, bare), Missing) for item in MEMORY)
+
+
+def test_a_measurement_without_a_factor_is_no_point_of_a_panel() -> None:
+    without = source_with(lambda panel: tuple(replace(one, factor=None) for one in panel.measured))
+    drawn = {item.id: draw_item(REGISTRY, item, without) for item in MEMORY}
+    assert {name for name, one in drawn.items() if isinstance(one, Missing)} == set(PANELS)
 
 
 def test_all_cells_of_the_memory_tables_agree_within_a_hundredth() -> None:

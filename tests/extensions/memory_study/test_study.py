@@ -1,7 +1,7 @@
 """The study of memory: planned lines, the paper's points, and what fits on which board."""
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from suite.extensions.memory_study.page import read
 from suite.extensions.memory_study.record.study_file import (
     MEMORY_STUDY,
     STUDY,
+    Measurement,
     MemoryStudy,
     read_memory_study,
 )
@@ -79,6 +80,26 @@ def test_the_record_reads_back_and_is_drawn(study: MemoryStudy, tmp_path: Path) 
     assert shown.words.rows[0][:2] == ("0.5 GB", "Raspberry Pi 3")
     drawn = [chart.draw(None, None) for chart in charts(study)]  # type: ignore[arg-type]
     assert all("<svg" in each.svg and len(each.figure.rows) > 10 for each in drawn)  # type: ignore[union-attr]
+
+
+WITHOUT_FACTOR = Measurement(
+    "resnet18", "optimal for unequal blocks", 1.08, 2_260_000_000, None, 2_290_000_000, 3
+)
+"""What the command measures where ordinary training needs more than --measure-below."""
+
+
+def test_a_factor_that_was_not_measured_is_unknown_and_not_1(
+    study: MemoryStudy, tmp_path: Path
+) -> None:
+    *others, last = study.panels
+    panels = (*others, replace(last, measured=(WITHOUT_FACTOR,)))
+    made = replace(study, panels=panels)
+    described = charts(made)[-1].draw(None, None)  # type: ignore[arg-type]
+    assert described.figure.rows[-1] == ("resnet18", "measured", "unknown", "2.29")  # type: ignore[union-attr]
+    assert "measured: 2.29 GB" not in described.svg  # type: ignore[union-attr]
+    shown = read(MEMORY_STUDY.write(tmp_path, asdict(made)), "here").figures
+    (factor,) = shown[shown["figure"] == "recompute_factor"].to_dict("records")
+    assert factor["reason"] == "training without recomputation was not measured"
 
 
 def test_every_point_that_was_measured_is_a_part_of_its_own() -> None:
