@@ -133,9 +133,10 @@ def _measure(state: str, is_logged: bool, time_s: float, root: Path) -> IdleStat
     meters: Sequence[Meter] = (
         chosen_meters((), root) if is_logged else baseload_meters(chosen_meters((), root))
     )
+    time.sleep(SETTLE_S)
     with tempfile.TemporaryDirectory() as folder:
         with recorded_baseload(meters, Path(folder)):
-            time.sleep(SETTLE_S + time_s)
+            time.sleep(time_s)
         readings = read_raw_channels(Path(folder, BASELOAD_RAW), ReadingsMemory())
     power = idle_power(readings, power_totals(readings, load_power_rules(), None))
     names = tuple(dict.fromkeys(channel.source for channel in readings))

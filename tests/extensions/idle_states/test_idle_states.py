@@ -1,5 +1,7 @@
 """Idle states: each measured with its clocks, all put back; what cannot be measured says why."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import pytest
 
 from suite.errors import SuiteError
+from suite.execution.baseload import recorded_baseload
 from suite.extensions.idle_states import measuring as idle_states
 from suite.extensions.idle_states.measuring import (
     FREE,
@@ -21,6 +24,7 @@ from suite.extensions.idle_states.measuring import (
 )
 from suite.machine.modes.available_modes import AvailableModes, read_available_modes
 from suite.machine.modes.requested_mode import RequestedMode
+from suite.meters.meter import Meter
 from tests.simulated_board import settings_of, simulated_board
 
 POWER = {
@@ -89,6 +93,24 @@ def test_every_state_has_its_clocks_and_all_is_put_back(
 def test_clocks_that_cannot_be_set_are_said(tmp_path: Path) -> None:
     found = measured(plant(tmp_path))
     assert found[FREE].power.reason == NO_CLOCKS and found[QUIET].power.value == pytest.approx(1.9)
+
+
+def test_meters_are_read_when_the_machine_has_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = list[object]()
+
+    @contextmanager
+    def recorded(meters: Sequence[Meter], folder: Path) -> Iterator[None]:
+        events.append("meters opened")
+        with recorded_baseload(meters, folder):
+            yield
+
+    monkeypatch.setattr(idle_states, "SETTLE_S", 5.0)
+    monkeypatch.setattr(idle_states, "recorded_baseload", recorded)
+    monkeypatch.setattr(idle_states, "time", SimpleNamespace(sleep=events.append))
+    idle_states._measure(LOGGED, True, 60.0, plant(tmp_path))
+    assert events == [5.0, "meters opened", 60.0]
 
 
 def test_a_logger_recorded_the_suspended_machine(tmp_path: Path) -> None:
