@@ -10,7 +10,7 @@ logging.
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +45,10 @@ HOW_TO_SUSPEND = (
     " rtcwake -m mem -s 300`, and give its file with --suspended LOG.csv"
 )
 NO_CLOCKS = "the clocks of this machine cannot be set (`suite power list`)"
+LOCKED = (
+    "the clocks of this machine were locked before; unlock them (`suite power restore`, `sudo"
+    " jetson_clocks --restore` or a restart)"
+)
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,8 @@ TITLES = {
     FREE: "idle, only power read, clocks free (DVFS)",
     SUSPENDED: "suspended",
 }
+AS_THEY_WERE = ("clocks fixed", "clocks as they were")
+"""In titles, where clocks cannot be set."""
 
 
 def measure_idle_states(
@@ -85,7 +91,11 @@ def measure_idle_states(
             "No power meter is available, so no idle state can be measured; `suite doctor` says"
             " what each meter lacks."
         )
-    fixed, free = clock_modes(read_available_modes(root))
+    available = read_available_modes(root)
+    fixed, free = clock_modes(available)
+    why_not_free = NO_CLOCKS
+    if available.jetson_clocks is not None and read_power_settings(root).clocks_locked:
+        free, why_not_free = None, LOCKED
     for mode in (fixed, free):
         if mode is not None and not mode.is_empty:
             refuse_mode(mode, root)
@@ -96,22 +106,14 @@ def measure_idle_states(
             (QUIET, fixed, False),
             (FREE, free, False),
         ):
-            report(f"{TITLES[state]}: {time_s:g} s")
             if mode is None and state == FREE:
-                found.append(
-                    IdleState(
-                        state,
-                        TITLES[state],
-                        unknown_figure("W", BASELOAD_RAW, NO_CLOCKS),
-                        (),
-                        None,
-                        0.0,
-                    )
-                )
+                found.append(_unknown(state, BASELOAD_RAW, why_not_free))
                 continue
+            title = TITLES[state] if mode is not None else TITLES[state].replace(*AS_THEY_WERE)
+            report(f"{title}: {time_s:g} s")
             if mode is not None:
                 set_mode(mode)
-            found.append(_measure(state, is_logged, time_s, root))
+            found.append(replace(_measure(state, is_logged, time_s, root), title=title))
     return (*found, asleep)
 
 
@@ -143,17 +145,14 @@ def _measure(state: str, is_logged: bool, time_s: float, root: Path) -> IdleStat
     return IdleState(state, TITLES[state], power, names, read_power_settings(root).label, time_s)
 
 
+def _unknown(state: str, source: str, reason: str) -> IdleState:
+    return IdleState(state, TITLES[state], unknown_figure("W", source, reason), (), None, 0.0)
+
+
 def _suspended(trace: Path | None) -> IdleState:
     """The median power of an external logger's file: falling asleep and waking up are its ends."""
     if trace is None:
-        return IdleState(
-            SUSPENDED,
-            TITLES[SUSPENDED],
-            unknown_figure("W", "a logger's file", HOW_TO_SUSPEND),
-            (),
-            None,
-            0.0,
-        )
+        return _unknown(SUSPENDED, "a logger's file", HOW_TO_SUSPEND)
     read = read_logger(trace, TraceOptions())[1].trace
     method = "median of an external logger's readings"
     figure = Figure(

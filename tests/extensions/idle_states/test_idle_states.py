@@ -1,5 +1,6 @@
 """Idle states: each measured with its clocks, all put back; what cannot be measured says why."""
 
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from suite.extensions.idle_states import measuring as idle_states
 from suite.extensions.idle_states.measuring import (
     FREE,
     HOW_TO_SUSPEND,
+    LOCKED,
     LOGGED,
     NO_CLOCKS,
     QUIET,
@@ -25,6 +27,7 @@ from suite.extensions.idle_states.measuring import (
 from suite.machine.modes.available_modes import AvailableModes, read_available_modes
 from suite.machine.modes.requested_mode import RequestedMode
 from suite.meters.meter import Meter
+from suite.metrics.figure import unknown_figure
 from tests.simulated_board import settings_of, simulated_board
 
 POWER = {
@@ -93,6 +96,20 @@ def test_every_state_has_its_clocks_and_all_is_put_back(
 def test_clocks_that_cannot_be_set_are_said(tmp_path: Path) -> None:
     found = measured(plant(tmp_path))
     assert found[FREE].power.reason == NO_CLOCKS and found[QUIET].power.value == pytest.approx(1.9)
+    assert found[QUIET].title == "idle, only power read, clocks as they were"
+
+
+def test_clocks_that_were_locked_before_are_not_called_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unread(state: str, *_: object) -> IdleState:
+        return IdleState(state, "", unknown_figure("W", "", "not read"), (), None, 1.0)
+
+    monkeypatch.setattr(idle_states, "_measure", unread)
+    board = plant(simulated_board(tmp_path))
+    assert measured(board)[FREE].power.reason == "not read"
+    subprocess.run([board / "usr/bin/jetson_clocks"], check=True)
+    assert measured(board)[FREE].power.reason == LOCKED
 
 
 def test_meters_are_read_when_the_machine_has_settled(
