@@ -54,17 +54,15 @@ def fit(
                 "give tables with power_w or energy_j",
             )
     if not profile.has_power:
-        count = len(profile)
-        return TimesAlone(
-            _fitted(
-                model,
-                modes,
-                replace(profile, power_w=np.ones(count), power_error=np.full(count, UNKNOWN_ERROR)),
-                others,
-                seed,
-            )
-        )
+        times = _without_power(profile), [_without_power(other) for other in others]
+        return TimesAlone(_fitted(model, modes, *times, seed))
     return _fitted(model, modes, profile, others, seed)
+
+
+def _without_power(profile: Profile) -> Profile:
+    """The times, with powers that say nothing."""
+    count = len(profile)
+    return replace(profile, power_w=np.ones(count), power_error=np.full(count, UNKNOWN_ERROR))
 
 
 def _fitted(

@@ -64,6 +64,13 @@ def test_times_alone_are_predicted_without_powers(model: str) -> None:
     assert error < 1.5 * with_power
 
 
+@pytest.mark.parametrize("model", ["linear", "neural"])
+def test_times_alone_are_learnt_from_another_workload_without_powers(model: str) -> None:
+    alone = replace(profile(DESIGN[:3]), power_w=np.full(3, np.nan))
+    time_s = fit(model, MODES, alone, [alone]).predict(MODES.rows).time_s()
+    assert np.all(np.isfinite(time_s.low) & np.isfinite(time_s.high))
+
+
 def test_an_unknown_model_is_named_with_the_known_ones() -> None:
     with pytest.raises(
         SuiteError, match="no model 'forest'; choose one of physical, linear, neural"
