@@ -18,6 +18,7 @@ from suite.extensions.memory_study.measuring.kept_parts import kept_parts
 from suite.extensions.memory_study.measuring.study import Asked, make
 from suite.extensions.memory_study.record.paper_tables import LIMIT, Cell, cells, published
 from suite.extensions.memory_study.record.study_file import MEMORY_STUDY, MemoryStudy
+from suite.files.durable import refuse_output_folder
 from suite.files.shell_command import shell_command
 from suite.machine.system import cpu_model
 from suite.memory.chain import updated_at_once
@@ -297,8 +298,7 @@ def study(
     json: Json = False,
 ) -> None:
     """Plan and measure Figure 1 of Kukreja et al. (2019): peak memory and recompute factor."""
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise SuiteError(f"{output} exists and is not empty", "choose another --output")
+    refuse_output_folder(output)
     names = tuple(name.strip() for name in networks.split(",") if name.strip())
     unknown = [name for name in names if name not in STUDIED]
     if unknown:

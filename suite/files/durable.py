@@ -75,6 +75,18 @@ def refuse_no_folder(path: Path) -> None:
                 each.rmdir()
 
 
+def refuse_output_folder(path: Path) -> None:
+    """Raise SuiteError for a folder with something in it, and where none can be made: before the
+    work whose results it would have."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise SuiteError(f"{path} exists and is not empty", "choose another --output")
+    try:
+        refuse_no_folder(path)
+    except OSError as error:
+        problem = f"{path} cannot be made: {error.strerror or error}"
+        raise SuiteError(problem, "choose another --output") from error
+
+
 def refuse_special(path: Path) -> None:
     """Raise OSError where ``path`` is there and is not a plain file."""
     if path.exists() and not path.is_file():

@@ -17,9 +17,9 @@ from suite.errors import SuiteError
 from suite.execution.request import Accelerator, RunOptions
 from suite.execution.resolve import resolve_options
 from suite.experiments.before_runs import held_folder
-from suite.extensions.concurrent.measuring.experiment import refuse_folder
 from suite.extensions.concurrent.measuring.schedules import ScheduleKind
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals, of_trace
+from suite.files.durable import refuse_output_folder
 from suite.launch.child_environment import refuse_threads
 from suite.launch.environments import find_environment
 from suite.launch.turns import Side, usable_cpus
@@ -127,11 +127,11 @@ class ScenarioOptions:
         Raises SuiteError for one with files or of another command, and where it cannot be made.
         """
         place = self.output or RUNS / time.strftime(f"{name}-%Y%m%dT%H%M%S")
-        refuse_folder(place)
+        refuse_output_folder(place)
         new = [folder for folder in (place, place.parent) if not folder.exists()]
         try:
             with held_folder(place):
-                refuse_folder(place)  # another command may have filled it meanwhile
+                refuse_output_folder(place)  # another command may have filled it meanwhile
                 yield place
         finally:
             with suppress(OSError):

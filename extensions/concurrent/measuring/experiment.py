@@ -21,7 +21,6 @@ from suite.extensions.concurrent.record.arrivals import NS_PER_S, Arrivals, inte
 from suite.extensions.concurrent.record.batching import BatchRule
 from suite.extensions.concurrent.record.layout import beside, inference_alone, training_alone
 from suite.extensions.concurrent.record.records import INFERENCE, TRAINING, Setting, write_recording
-from suite.files.durable import refuse_no_folder
 from suite.files.redaction import DATA, OUTPUT, machine_redactor
 from suite.launch.process import says_out_of_memory
 from suite.launch.turns import Child, ProcessEnded, Side, raised_priority, start_training
@@ -245,16 +244,3 @@ def _write(
     ):
         if took_part:
             _tidy(place, Path(side.request.data.directory))
-
-
-def refuse_folder(folder: Path) -> None:
-    """Raise SuiteError for a folder with files, and where none can be made: before anything is
-    measured."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SuiteError(f"{folder} exists and is not empty; choose another --output.")
-    try:
-        refuse_no_folder(folder)
-    except OSError as error:
-        raise SuiteError(
-            f"{folder} cannot be made: {error.strerror or error}; choose another --output."
-        ) from error

@@ -31,6 +31,7 @@ from suite.extensions.counted_steps.record import (
     TimedSteps,
     read_counted_steps,
 )
+from suite.files.durable import refuse_output_folder
 from suite.files.json_file import write_json
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment, find_environment
@@ -93,8 +94,7 @@ def refuse(asked: Asked) -> None:
             f"The cache sizes are unknown for {asked.processor!r}",
             f"choose from {', '.join(PROCESSORS)}",
         )
-    if asked.output.exists() and (not asked.output.is_dir() or any(asked.output.iterdir())):
-        raise SuiteError(f"{asked.output} exists and is not empty", "choose another --output")
+    refuse_output_folder(asked.output)
     for request in asked.requests:
         whole = -(-request.data.train_samples // request.global_batch_size)
         if WARM_UP + asked.steps >= whole:

@@ -44,6 +44,7 @@ def test_a_file_without_totals_is_refused(text: str) -> None:
         ("/usr/bin/valgrind", ("--processor", "cortex-a7"), "cortex-a72"),
         ("/usr/bin/valgrind", ("--steps", "90"), "use --steps 84 or fewer"),
         ("/usr/bin/valgrind", ("--output", "."), "choose another --output"),
+        ("/usr/bin/valgrind", ("--output", "there/counted"), "there/counted cannot be made: Not a"),
         ("/usr/bin/valgrind", ("--framework", ","), "names no framework"),
     ],
 )

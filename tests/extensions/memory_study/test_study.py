@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from suite.errors import SuiteError
+from suite.extensions.memory_study import command
 from suite.extensions.memory_study.figures.charts import charts
 from suite.extensions.memory_study.measuring import kept_parts as measuring
 from suite.extensions.memory_study.measuring.kept_parts import KeptPart, kept_parts
@@ -100,6 +102,15 @@ def test_a_factor_that_was_not_measured_is_unknown_and_not_1(
     shown = read(MEMORY_STUDY.write(tmp_path, asdict(made)), "here").figures
     (factor,) = shown[shown["figure"] == "recompute_factor"].to_dict("records")
     assert factor["reason"] == "training without recomputation was not measured"
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(command, "make", lambda *_: pytest.fail("it was planned"))
+    with pytest.raises(SuiteError, match="cannot be made: Not a directory; choose another"):
+        command.study(tmp_path / "file" / "study")
 
 
 def test_every_point_that_was_measured_is_a_part_of_its_own() -> None:
