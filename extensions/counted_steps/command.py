@@ -44,6 +44,7 @@ FORMAT = JsonFormat(
             "list of timed windows of training without valgrind: framework, steps, cpu_s, and"
             " clock_hz or null"
         ),
+        "architecture": "instruction set of the processor, such as x86_64",
         "figures": (
             "figures by framework, named like those of hardware counters; counts are per epoch"
         ),

@@ -14,6 +14,7 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.papers import Item, Measure
 from suite.extensions.counted_steps.record import (
     COUNTED_STEPS,
+    X86_64,
     CountedSteps,
     figures,
     rates,
@@ -97,9 +98,14 @@ def _timed(record: CountedSteps, names: tuple[str, ...]) -> str:
             f" ({min(clocks_hz) / 1e9:.2f} to {max(clocks_hz) / 1e9:.2f} GHz). The clock is"
             " measured by timing a chain of dependent additions."
         )
+    supported = (
+        " The training uses only instructions that valgrind supports (AVX2)."
+        if record.architecture == X86_64
+        else ""
+    )
     return (
         f" CPU time of a step: measured in {windows} windows of the same training without"
-        f" valgrind. The training uses only instructions that valgrind supports (AVX2).{clock}"
+        f" valgrind.{supported}{clock}"
     )
 
 
@@ -123,8 +129,8 @@ def _about(record: CountedSteps, names: tuple[str, ...]) -> str:
         f"{record.workload} on {record.data} ({versions}; mini-batches of {record.batch_size},"
         f" {counted(record.threads, 'thread')}), counted by {record.source.split(',')[0]}"
         f" ({record.valgrind}): mean counts of a step over {' and '.join(map(str, steps))}"
-        f" steps{per_epoch}, without evaluations; x86-64 instructions of"
-        f" {record.cpu_model or 'an unknown processor'}.{caches}"
+        f" steps{per_epoch}, without evaluations; {record.architecture.replace('_', '-')}"
+        f" instructions of {record.cpu_model or 'an unknown processor'}.{caches}"
     )
 
 

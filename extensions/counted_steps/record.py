@@ -22,6 +22,7 @@ COUNTED = "counted_steps.json"
 SOURCE = "valgrind cachegrind, simulated caches"
 SCHEMA = 1
 MAX_PROCESSES = 100
+X86_64 = "x86_64"
 MIN_CLOCK_HZ, MAX_CLOCK_HZ = 1e8, 1e10
 
 
@@ -76,8 +77,8 @@ class Caches:
 
 @dataclass(frozen=True)
 class CountedSteps:
-    """The record. ``cpu_model`` is the machine's, whose instructions were counted; ``valgrind`` the
-    program's version."""
+    """The record. ``cpu_model`` and ``architecture`` are the machine's, whose instructions were
+    counted; ``valgrind`` the program's version."""
 
     schema: int
     title: str
@@ -93,6 +94,7 @@ class CountedSteps:
     seed: int
     processes: tuple[Process, ...]
     timed: tuple[TimedSteps, ...] = ()
+    architecture: str = X86_64  # all that older records counted
 
     @property
     def steps_per_epoch(self) -> int:

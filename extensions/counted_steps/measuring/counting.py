@@ -5,6 +5,7 @@ The implementation is the one of `suite run`; it trains without evaluation. Coun
 on time: other programs do not change it.
 """
 
+import platform
 import re
 import shutil
 import subprocess
@@ -140,6 +141,7 @@ def count(asked: Asked, report: Report) -> CountedSteps:
         seed=first.seed,
         processes=tuple(processes),
         timed=tuple(timed),
+        architecture=platform.machine(),
     )
     asked.output.mkdir(parents=True, exist_ok=True)
     COUNTED_STEPS.write(asked.output, asdict(record))
