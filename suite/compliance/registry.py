@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from suite.catalog.divisions import Division
-from suite.catalog.extensions import ExtensionPart, extension_modules
+from suite.catalog.extensions import ExtensionPart, extensions
 from suite.catalog.rounds import Round
 from suite.compliance import rules
 from suite.compliance.finding import Severity
@@ -58,7 +58,11 @@ def all_modules() -> tuple[RuleModule, ...]:
     """Modules of rules, those of extensions too; raises ValueError where two have one id."""
     found = (
         *MODULES,
-        *(_module(each.name, part) for each, part in extension_modules(ExtensionPart.RULES)),
+        *(
+            _module(each.name, part)
+            for each in extensions()
+            if (part := each.part(ExtensionPart.RULES)) is not None
+        ),
     )
     counts = Counter(
         each for module in found for rule in module.rules for each in (rule.id, *rule.formerly)

@@ -47,6 +47,11 @@ for words in commands:
     print({ENDED!r})
 """
 """Every module and command in one process: its start is most of the time."""
+ACMES_RULE = """
+from suite.compliance.rule import Rule
+RULES = (Rule("acme-figures", "A figure is Acme's.", "Others are not.", "draw it again", ()),)
+"""
+"""In a module of the package ``rules``, which has it from there."""
 each = pytest.mark.parametrize("extension", extensions(), ids=lambda extension: extension.name)
 
 
@@ -124,6 +129,9 @@ def test_an_extension_of_another_distribution_uses_the_same_door(
     (package / "__init__.py").write_text("")
     (package / "extension.toml").write_text('title = "what Acme adds"\n')
     (package / "figures.py").write_text("SEEN = True\n")
+    (package / "rules").mkdir()
+    (package / "rules" / "own.py").write_text(ACMES_RULE)
+    (package / "rules" / "__init__.py").write_text("from acme_figures.rules.own import RULES\n")
     monkeypatch.syspath_prepend(tmp_path)
     entry = type("Entry", (), {"name": "acme", "value": "acme_figures"})()
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
@@ -131,7 +139,8 @@ def test_an_extension_of_another_distribution_uses_the_same_door(
     try:
         found = next(one for one in extensions() if one.name == "acme_figures")
         figures = found.part(ExtensionPart.FIGURES)
-        assert figures is not None and figures.SEEN and found.part(ExtensionPart.RULES) is None
+        assert figures is not None and figures.SEEN and found.part(ExtensionPart.PAGE) is None
+        assert [one.name for one in all_modules.__wrapped__()].count("acme_figures") == 1
         entry.value = "acme_gone"
         extensions.cache_clear()
         with pytest.raises(SuiteError, match="acme_gone is registered"):
