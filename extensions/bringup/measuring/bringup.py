@@ -90,7 +90,7 @@ def bring_up(
 
 def default_path(found: BringUp) -> Path:
     """The file of a bring-up for which none was named."""
-    return Path(f"{found.device}-{found.date}{SUFFIX}")
+    return Path(f"{'emulated-' if found.emulator else ''}{found.device}-{found.date}{SUFFIX}")
 
 
 def refuse_existing(path: Path) -> None:

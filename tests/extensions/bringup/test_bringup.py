@@ -278,6 +278,14 @@ EMPTY = BringUp(
 )
 
 
+@pytest.mark.parametrize(("emulator", "begins"), [(None, ""), ("qemu", "emulated-")])
+def test_the_name_of_a_file_says_that_its_board_is_emulated(
+    emulator: str | None, begins: str
+) -> None:
+    path = bringup.default_path(replace(EMPTY, emulator=emulator))
+    assert path.name == f"{begins}generic-2026-11-22.bringup.json"
+
+
 @pytest.mark.parametrize(
     ("bringup", "problem"),
     [
