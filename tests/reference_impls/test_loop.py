@@ -179,18 +179,25 @@ class Twins(World):
 
 
 @pytest.mark.parametrize(
-    ("normalisation", "span", "averaged"), [(contract.LOCAL, 2, 2), (contract.SYNCHRONISED, 4, 0)]
+    ("normalisation", "statistics", "span", "averaged"),
+    [
+        (contract.LOCAL, contract.UPDATED, 2, 2),
+        (contract.LOCAL, contract.FROZEN, 2, 0),
+        (contract.SYNCHRONISED, contract.UPDATED, 4, 0),
+    ],
 )
-def test_statistics_are_averaged_unless_the_ranks_synchronise_them(
-    normalisation: str, span: int, averaged: int, clock: Clock, tmp_path: Path
+def test_statistics_are_averaged_unless_the_ranks_synchronise_or_freeze_them(
+    normalisation: str, statistics: str, span: int, averaged: int, clock: Clock, tmp_path: Path
 ) -> None:
-    """Averages would hide that ranks which should have equal statistics have others."""
+    """Averages would hide that ranks which should have equal statistics have others, and change
+    frozen ones: the mean of three equal numbers may round."""
     scripted = Normalising(clock, [0.1, 0.4])
     parallel = contract.Parallel(2, 1, "mpi", 0, False, normalisation)
+    trains = contract.Trains(["*"], statistics)
     loop.run(
-        request_for(tmp_path, parallel=parallel, epochs=2),
+        request_for(tmp_path, parallel=parallel, epochs=2, trains=trains),
         Twins(),
-        lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}),
+        lambda request, world: loop.Built(scripted, scripted, {"parameters": 1, "trained": {}}),
     )
     assert read_log(tmp_path / "log.txt").value("model_bn_span") == span
     assert scripted.averaged == averaged
