@@ -248,7 +248,12 @@ class Side:
 def start_training(side: Side, folder: Path, variables: Mapping[str, str] = NO_VARIABLES) -> Child:
     """A training in ``folder``, after its first steps; it goes on until the child is left."""
     request = side.request._replace(
-        epochs=EPOCHS, eval_every_epochs=EPOCHS, target_accuracy=None, steps=None
+        epochs=EPOCHS,
+        eval_every_epochs=EPOCHS,
+        target_accuracy=None,
+        steps=None,
+        start=None,  # its steps have no training state: they take as long with the seed's weights
+        old_task=None,
     )
     program = side.program("training", "reference_impls.turns.training", request, folder)
     child = Child(replace(program, variables=variables))
