@@ -144,14 +144,24 @@ def plan_memory(
         largest_batch_size=_largest(
             lambda size: _ordinary(scale_chain(single, size)) <= free, 1, MAX_BATCH, 1
         ),
-        largest_image=_largest(
-            lambda size: _fits_image(network, size, batch, free), IMAGE_STEP, MAX_IMAGE, IMAGE_STEP
-        ),
+        largest_image=_largest_image(network, image, batch, free),
     )
 
 
 def _ordinary(blocks: Chain) -> int:
     return simulate_schedule(keep_all(len(blocks)), blocks).peak_bytes
+
+
+def _largest_image(network: Network, image: int, batch: int, free: int) -> int | None:
+    """The largest multiple of IMAGE_STEP that fits, or ``image``, where the network takes pictures
+    of this size only; None if none does."""
+    try:
+        network_chain(network, MAX_IMAGE, MAX_IMAGE, 1)
+    except SuiteError:
+        return image if _fits_image(network, image, batch, free) else None
+    return _largest(
+        lambda size: _fits_image(network, size, batch, free), IMAGE_STEP, MAX_IMAGE, IMAGE_STEP
+    )
 
 
 def _fits_image(network: Network, image: int, batch: int, free: int) -> bool:

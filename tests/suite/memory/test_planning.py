@@ -60,6 +60,15 @@ def test_a_plan_that_does_not_fit_says_what_does() -> None:
     assert plan_memory(workplace("resnet152", made.largest_image), 8, 1_500_000_000).fits
 
 
+@pytest.mark.parametrize(("budget_bytes", "largest"), [(2_000_000_000, 32), (500_000_000, None)])
+def test_a_network_of_one_picture_size_has_no_larger_one(
+    budget_bytes: int, largest: int | None
+) -> None:
+    made = plan_memory(workplace("workload-vgg11", 32), 128, budget_bytes)
+    assert made.largest_image == largest
+    assert made.fits == (largest is not None)
+
+
 @pytest.mark.parametrize(("optimizer", "words"), [("sgd", 0), ("sgd-momentum", 1), ("adam", 2)])
 def test_the_optimizers_state_is_counted(optimizer: str, words: int) -> None:
     assert (
