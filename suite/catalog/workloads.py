@@ -6,6 +6,7 @@ from pathlib import Path
 from reference_impls.contract import FROZEN, Start, Trains
 from suite.catalog.definitions import Definitions
 from suite.files.paths import rules_folder
+from suite.files.schema import AboveZero
 
 WIDE, NARROW = "float64", "float32"
 PARAMETER_COUNT = "parameter count"
@@ -26,11 +27,12 @@ OF_STATES = (
 
 @dataclass(frozen=True)
 class OptimizerDefinition:
-    """SGD with momentum; ``schedule`` is a name in reference_impls.schedules."""
+    """SGD with momentum: without it some frameworks keep no velocity, which is part of the training
+    state. ``schedule`` is a name in reference_impls.schedules."""
 
     name: str
     base_learning_rate: float
-    momentum: float
+    momentum: AboveZero
     weight_decay: float
     schedule: str
 

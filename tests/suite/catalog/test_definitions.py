@@ -30,9 +30,10 @@ from suite.catalog.rounds import PinnedRules, Round, current_round, judging_roun
 from suite.catalog.scoring import ShortEntries, load_scoring
 from suite.catalog.throttling import COOLING_REMEDY, SUPPLY, is_throttling_channel, remedy
 from suite.catalog.uncounted_limits import UncountedReason
-from suite.catalog.workloads import load_workload
+from suite.catalog.workloads import OptimizerDefinition, load_workload
 from suite.errors import SuiteError
 from suite.files.names import nearest
+from suite.files.schema import from_plain
 
 
 def test_a_definition_is_found_by_its_name_alone_and_read_again_when_it_changes(
@@ -58,6 +59,14 @@ def test_a_definition_is_found_by_its_name_alone_and_read_again_when_it_changes(
         nearest("ORIM", ["Orin", "nano"]) == "did you mean 'Orin'? " and nearest("x", ["y"]) == ""
     )
     assert nearest("nope", ["no-pause"]) == "", "short names are alike by chance"
+
+
+def test_an_optimizer_without_momentum_is_refused() -> None:
+    """Frameworks keep no velocity then, and the training state has one."""
+    values = vars(load_workload("lenet").optimizer)
+    assert from_plain(values, OptimizerDefinition, "").momentum == 0.9
+    with pytest.raises(SuiteError, match="momentum: expected"):
+        from_plain({**values, "momentum": 0.0}, OptimizerDefinition, "")
 
 
 def test_a_short_entry_is_whole_epochs_of_a_longer_schedule() -> None:
