@@ -288,6 +288,15 @@ FORMER = (
         r"fewer than 3 of the compared steps can decide: too few were compared, or rounding alone"
         r" changes their losses too much",
     ),
+    (
+        r"files mapped after the framework was loaded: the data set, and code of kernels",
+        r"files mapped after the framework was loaded that still are after the run: code of"
+        r" kernels; memory_rest_bytes includes the mapped data set",
+    ),
+    (
+        r"activations, mini-batches, scratch memory of kernels",
+        r"activations, mini-batches, the mapped data set, scratch memory of kernels",
+    ),
 )
 """The former words, and the words that are written now."""
 

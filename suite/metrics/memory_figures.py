@@ -54,7 +54,8 @@ PARTS = (
     (
         "memory_mapped_bytes",
         "mapped",
-        "files mapped after the framework was loaded: the data set, and code of kernels",
+        "files mapped after the framework was loaded that still are after the run: code of kernels;"
+        " memory_rest_bytes includes the mapped data set",
     ),
     ("memory_weights_bytes", "parameter", "weights"),
     (
@@ -66,8 +67,8 @@ PARTS = (
     ("memory_statistics_bytes", "statistic", "running means and variances of batch normalisation"),
 )
 REST = (
-    "peak of rank 0 minus the other parts: activations, mini-batches, scratch memory of kernels,"
-    " and gaps of the allocator"
+    "peak of rank 0 minus the other parts: activations, mini-batches, the mapped data set, scratch"
+    " memory of kernels, and gaps of the allocator"
 )
 OF_PART = (
     "one gradient per trained weight, as many bytes as the velocities; memory_rest_bytes includes"

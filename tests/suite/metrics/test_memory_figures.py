@@ -52,6 +52,7 @@ def test_the_parts_and_the_rest_are_the_peak(tmp_path: Path) -> None:
     assert values["memory_gradients_bytes"] == values["memory_weights_bytes"] == 40 * MB
     assert values["memory_mapped_bytes"] == 50 * MB
     assert values["memory_rest_bytes"] == 129 * MB
+    assert "the mapped data set" in str(figures["memory_rest_bytes"].method), "unmapped by then"
 
 
 def test_a_part_that_is_trained_has_gradients_of_that_part(tmp_path: Path) -> None:
