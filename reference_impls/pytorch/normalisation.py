@@ -14,7 +14,8 @@ AXES = (0, 2, 3)
 
 
 def synchronise(model: nn.Module, synchroniser: Synchroniser) -> None:
-    """Let every batch normalisation of the model take its statistics over all ranks."""
+    """Let every batch normalisation of the model take its statistics over all ranks; frozen ones
+    keep theirs."""
     _replace(model, lambda layer: SynchronisedBatchNorm(layer, synchroniser))
 
 
@@ -24,11 +25,11 @@ def freeze_statistics(model: nn.Module) -> None:
 
 
 def _replace(model: nn.Module, make: Callable[[nn.BatchNorm2d], nn.Module]) -> None:
-    """Replace every batch normalisation inside the model; parameters, buffers and all names
-    stay."""
+    """Replace every batch normalisation inside the model that is not frozen; parameters, buffers
+    and all names stay."""
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
-            if isinstance(child, nn.BatchNorm2d):
+            if isinstance(child, nn.BatchNorm2d) and not isinstance(child, FrozenBatchNorm):
                 setattr(parent, name, make(child))
 
 

@@ -120,6 +120,21 @@ def test_a_part_is_trained_from_a_checkpoint(
     assert len(found["old task"]) == 2
 
 
+SYNCHRONISED_AFTER_FREEZING = """
+from torch import nn
+from reference_impls.pytorch.normalisation import freeze_statistics, synchronise
+model = nn.Sequential(nn.BatchNorm2d(2))
+freeze_statistics(model)
+synchronise(model, None)
+print(type(model[0]).__name__)
+"""
+
+
+@pytest.mark.pytorch
+def test_ranks_that_synchronise_their_normalisation_leave_frozen_statistics_alone() -> None:
+    assert printed_in("pytorch", "-c", SYNCHRONISED_AFTER_FREEZING) == "FrozenBatchNorm\n"
+
+
 def logged(folder: Path, *accuracies: float) -> Log:
     """The log of an adaptation whose old task was evaluated so."""
     writer = contract.LogWriter(contract.RecordFile(str(folder / "log.txt")))
