@@ -250,7 +250,11 @@ class PyTorchImplementation(Implementation):
     def gradients(self, device_batch: DeviceBatch) -> Dict[str, np.ndarray]:
         """By autograd.grad, which changes no parameter's ``grad`` and calls no hook of it."""
         self._model.train()
-        parameters = dict(self._own_model().named_parameters())
+        parameters = {
+            name: parameter
+            for name, parameter in self._own_model().named_parameters()
+            if parameter.requires_grad
+        }
         with self._alone():
             loss = self._scaled(self._loss(*device_batch), 1.0)
             found = torch.autograd.grad(loss, list(parameters.values()))

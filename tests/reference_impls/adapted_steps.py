@@ -66,5 +66,6 @@ digests = {key: [value for name, value in log.points if name == key] for key, _ 
 found["frozen"] = np.array(digests["frozen"])
 found["old task"] = np.array(digests["old_task_accuracy"])
 found["started"] = np.array(digests["started_from"])
+found["gradients"] = np.array(len(one.gradients(one.to_device(batches[0]))))
 found["trained"] = np.array(built.facts["trained"]["names"])
 np.savez(folder + "/found.npz", **found)
