@@ -3,7 +3,7 @@ DistributedDataParallel."""
 
 import os
 from functools import partial
-from typing import List, Optional
+from typing import Any, List, Optional
 
 import numpy as np
 import torch
@@ -82,17 +82,24 @@ class GradientExchange:
         }
         self._overlap, self._share = settings.overlap, 1.0
         self._missing = []  # type: List[int]
-        for place, parameter in enumerate(self._parameters):
-            parameter.register_post_accumulate_grad_hook(partial(self._ready, place))
+        # what adds to a parameter's grad, kept because autograd does not keep it; a hook of the
+        # parameter itself needs PyTorch 2.1, which JetPack 4 lacks
+        self._accumulating = [
+            parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+            for parameter in self._parameters
+        ]
+        for place, node in enumerate(self._accumulating):
+            node.register_hook(partial(self._ready, place))
 
     def begin(self, share: float) -> None:
         """Call before the backward pass; gradients of other passes stay this rank's."""
         self._share, self._missing = share, [len(members) for members in self._buckets.plan.members]
 
-    def _ready(self, place: int, parameter: nn.Parameter) -> None:
+    def _ready(self, place: int, *_: Any) -> None:
         if not self._missing:
             return
-        view, bucket = self._views[place], self._bucket_of[place]
+        parameter, view = self._parameters[place], self._views[place]
+        bucket = self._bucket_of[place]
         if parameter.is_cuda:
             view.copy_(parameter.grad * self._share)  # out= takes no tensor of another device
         else:

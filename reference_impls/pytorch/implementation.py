@@ -29,7 +29,6 @@ from reference_impls.loop import Built
 from reference_impls.normalisation import open_synchroniser
 from reference_impls.precisions import LOSS_SCALE
 from reference_impls.pytorch import arithmetic, loading
-from reference_impls.pytorch.at_once import UpdateAtOnce
 from reference_impls.pytorch.exchange import GradientExchange, broadcast, distributed_data_parallel
 from reference_impls.pytorch.models import MODELS
 from reference_impls.pytorch.normalisation import synchronise
@@ -169,6 +168,13 @@ class PyTorchImplementation(Implementation):
                 "recomputation does not support 16-bit types; leave --memory-budget or --precision"
                 " out."
             )
+        if not hasattr(torch.Tensor, "register_post_accumulate_grad_hook"):
+            raise ContractError(
+                "recomputation needs PyTorch 2.1 or later, and this is {}; leave --memory-budget"
+                " out.".format(torch.__version__)
+            )
+        from reference_impls.pytorch.at_once import UpdateAtOnce  # JetPack 4's PyTorch has no sgd
+
         parts = blocks(self._model, [(first, last) for first, last in request.recomputation.blocks])
         self._scheduled = ScheduledStep(
             parts, request.recomputation.actions, open_spill(request.recomputation)

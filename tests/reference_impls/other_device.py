@@ -51,9 +51,9 @@ class OneRank:
 class Refusing(GradientExchange):
     """The exchange, in the mode: the backward pass leaves one that it is called in."""
 
-    def _ready(self, place: int, parameter: torch.nn.Parameter) -> None:
+    def _ready(self, place: int, *gradients: Any) -> None:
         with OfTwoDevices():
-            super()._ready(place, parameter)
+            super()._ready(place, *gradients)
 
 
 def main() -> None:

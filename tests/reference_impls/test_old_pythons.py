@@ -14,7 +14,7 @@ from reference_impls import contract
 from suite.bundle.log import read_log
 from suite.files.paths import repository_root
 from tests.builders import Scenario, make_request
-from tests.conftest import environment_of
+from tests.conftest import environment_of, printed_in
 from tests.every_case import some
 
 PROGRAMS = sorted(
@@ -116,6 +116,15 @@ def test_a_board_of_each_generation_trains_and_describes_itself(
     )
     facts = json.loads(described.stdout)
     assert facts["python"].startswith(JETPACKS[jetpack]) and "pip" in facts["packages"]
+
+
+@pytest.mark.pytorch
+def test_pytorch_of_jetpack_4_exchanges_gradients_and_takes_no_memory_budget() -> None:
+    gradient, sentence = printed_in(
+        "pytorch", "-m", "tests.reference_impls.older_pytorch"
+    ).splitlines()
+    assert gradient == "[0.25, 0.5, 0.75]"
+    assert "needs PyTorch 2.1 or later" in sentence and "leave --memory-budget out" in sentence
 
 
 @pytest.mark.proof
