@@ -24,8 +24,11 @@ def fetch(batches: Batches, loading: Loading) -> Iterator[Batch]:
     made = tf.data.Dataset.range(len(batches)).map(
         make, num_parallel_calls=loading.workers, deterministic=True
     )
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = loading.workers  # the graphs' pool has one thread
+    ahead = made.prefetch(loading.prefetch * loading.workers).with_options(options)
     try:
-        for images, labels in made.prefetch(loading.prefetch * loading.workers):
+        for images, labels in ahead:
             yield Batch(images, labels)
     finally:
         held.clear()  # TensorFlow keeps the function, which would keep the reader's files mapped

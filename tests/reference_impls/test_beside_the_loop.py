@@ -1,6 +1,6 @@
 """What a framework's implementation computes beside the steps of a plain run: updates by parts,
-statistics, evaluations, compared gradients. One process for each framework, because starting it is
-most of the cost."""
+statistics, evaluations, compared gradients, workers. One process for each framework, because
+starting it is most of the cost."""
 
 import pytest
 
@@ -12,12 +12,13 @@ change 19 of 404, in bfloat16 108."""
 
 
 def test_updates_by_parts_statistics_evaluations_and_compared_gradients(framework: str) -> None:
-    updates, statistics, evaluated, waits = printed_by(
+    updates, statistics, evaluated, waits, loaded = printed_by(
         framework,
         "tests.reference_impls.accumulated_steps",
         "tests.reference_impls.statistics_of_layers",
         "tests.reference_impls.evaluated_samples",
         "tests.reference_impls.compared_gradients",
+        "tests.reference_impls.loaded_by_workers",
     )
     # Four updates of LeNet-5 by parts of 16, 16 and 8 samples, with momentum, weight decay and a
     # rate that falls, in float64.
@@ -31,3 +32,6 @@ def test_updates_by_parts_statistics_evaluations_and_compared_gradients(framewor
     assert evaluated["samples"] - evaluated["correct"] <= MOST_BY_ROUNDING
     # 20 layers sum statistics in both passes of a step; sums of a comparison are in no step's time.
     assert (int(waits["plain_s"]), int(waits["after_s"])) == (40, 40)
+    # Three workers make three mini-batches at a time, in order.
+    assert loaded["labels"] == list(range(6))
+    assert "the image cannot be decoded" in loaded["raised"]
