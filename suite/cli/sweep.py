@@ -53,7 +53,10 @@ class SweepSettings:
             help="Workload (`suite list workloads`); every study but linpack needs one.",
         ),
     ] = None
-    division: Annotated[Division, Option(help=f"Division: {DIVISION_HELP}")] = Division.OPEN
+    division: Annotated[
+        Division | None,
+        Option(help=f"Division (default: the matrix file's, else open): {DIVISION_HELP}"),
+    ] = None
     values: Annotated[
         str | None, Option(help="Values to vary over, such as 1,2,4 (default: the study's).")
     ] = None
@@ -128,7 +131,7 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
         whole.hosts,
         replace(whole, hosts=(), ranks_per_node=whole.ranks_per_node if whole.hosts else 1),
     )
-    options = training.run_options(settings.division, settings.workload, placement)
+    options = training.run_options(settings.division or Division.OPEN, settings.workload, placement)
     planned = plan_study(definition, options, hosts, scaling_of(definition, settings.weak))
     directory = (
         settings.output or Path("runs") / f"{settings.study}-{settings.workload}"

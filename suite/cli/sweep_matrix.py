@@ -103,7 +103,7 @@ class MatrixOptions:
     def definition(
         self,
         training: TrainingOptions,
-        division: Division,
+        division: Division | None,
         workload: str | None,
         study: MatrixDefinition | None,
     ) -> MatrixDefinition:
@@ -127,13 +127,11 @@ class MatrixOptions:
         if self.file is not None:
             base = read_matrix_file(self.file)
         else:
-            base = replace(
-                with_varied(study or _DEFAULT, parse_vary(self.vary or ())),
-                division=division,
-                device=training.device,
-            )
+            base = with_varied(study or _DEFAULT, parse_vary(self.vary or ()))
         typed: dict[str, Any] = {
             "workload": workload,
+            "division": division,
+            "device": None if training.device == "auto" else training.device,
             "seeds": self.seeds,
             "order": self.order,
             "random": self.random,

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from suite.catalog.divisions import Division
 from suite.cli import audit, linpack_rate, reproduce, review, sweep, sweep_matrix
 from suite.cli.app import app
+from suite.cli.options import TrainingOptions
 from suite.errors import SuiteError
 from suite.metrics.audit_record import AuditVerdict
 from suite.metrics.figure import Figure
@@ -292,14 +293,12 @@ def test_an_audit_says_what_it_would_have_found_and_what_it_did_not_look_at(
 
 def test_what_was_typed_goes_before_a_matrix_s_file(tmp_path: Path) -> None:
     file = tmp_path / "matrix.toml"
-    file.write_text('workload = "vgg11"\n[vary]\nthreads = [1, 2]\n')
-    options = sweep_matrix.MatrixOptions(file=file)
-    training: Any = of(seed=None, device="auto")
-    typed = options.definition(training, Division.OPEN, "lenet", None)
-    assert (
-        typed.workload == "lenet"
-        and options.definition(training, Division.OPEN, None, None).workload == "vgg11"
-    )
+    file.write_text('workload = "vgg11"\ndevice = "orin"\n[vary]\nthreads = [1, 2]\n')
+    matrix = sweep_matrix.MatrixOptions(file=file)
+    asked = matrix.definition(TrainingOptions(), None, None, None)
+    assert (asked.workload, asked.division, asked.device) == ("vgg11", Division.OPEN, "orin")
+    asked = matrix.definition(TrainingOptions(device="generic"), Division.CLOSED, "lenet", None)
+    assert (asked.workload, asked.division, asked.device) == ("lenet", Division.CLOSED, "generic")
 
 
 def test_an_option_of_a_sweep_replaces_a_fixed_setting_and_no_varied_one(tmp_path: Path) -> None:
