@@ -78,6 +78,11 @@ class Call:
     program: str
     arguments: tuple[str, ...]
 
+    @property
+    def brings_on_line(self) -> bool:
+        """Whether it may bring cores on line, as a mode of nvpmodel does."""
+        return self.arguments[:1] == ("-m",)
+
 
 Step = Write | Call
 

@@ -318,12 +318,7 @@ def _set_steps(
     gets what they are before they are set."""
     steps = mode_steps(requested, available, root)
     first = max(
-        (
-            place
-            for place, step in enumerate(steps, start=1)
-            if isinstance(step, Write) and step.brings_on_line
-        ),
-        default=0,
+        (place for place, step in enumerate(steps, start=1) if step.brings_on_line), default=0
     )
     _take_steps(root, steps[:first], available, lock)
     whole = read_available_modes(root)

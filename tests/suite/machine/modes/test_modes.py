@@ -169,6 +169,21 @@ def test_clocks_of_cores_that_were_off_line_are_put_back_too(
     assert settings_of(board) == before
 
 
+def test_clocks_of_cores_that_a_mode_brings_on_line_are_set_to_a_step(
+    board: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = settings_of(board)
+    set_mode(RequestedMode("MODE_15W"), board)  # 4 of 8 cores
+    with monkeypatch.context() as patch:
+        with_kernel_rules(board, patch)
+        set_mode(RequestedMode("MAXN", cpu_mhz=1190), board)
+    now = settings_of(board)
+    policies = [f"sys/devices/system/cpu/cpufreq/policy{core}" for core in (0, 2, 4, 6)]
+    assert {now[f"{policy}/scaling_max_freq"] for policy in policies} == {"1190400"}
+    restore_modes(board)
+    assert settings_of(board) == before
+
+
 def test_locked_clocks_are_unlocked_by_jetson_clocks_itself(board: Path) -> None:
     before = settings_of(board)
     set_mode(RequestedMode(jetson_clocks=True), board)
