@@ -10,7 +10,12 @@ from suite.bundle.layout import MANIFEST
 from suite.catalog.linpack_definition import LinpackDefinition
 from suite.errors import SuiteError
 from suite.experiments import hpl
-from suite.experiments.linpack_run import LinpackRequest, measure_linpack, smallest_available_bytes
+from suite.experiments.linpack_run import (
+    LinpackRequest,
+    measure_linpack,
+    planned_problems,
+    smallest_available_bytes,
+)
 from suite.files.counted import counted
 from suite.launch.placement import Placement
 from suite.metrics.linpack_record import Linpack, read_linpack
@@ -22,6 +27,11 @@ from suite.metrics.linpack_study_record import (
 )
 
 Say = Callable[[str], None]
+SHARE_OF_FREE = 0.95
+"""What a matrix by memory may take: between the runs of a study the free memory changes."""
+SIMILAR = 0.8
+"""Share of the wanted order from which on that of an earlier run is of the same study: without
+--size, and where block sizes were tried."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +68,14 @@ def run_linpack_study(sweep: LinpackSweep, directory: Path, say: Say) -> Linpack
     directory.mkdir(parents=True, exist_ok=True)
     for nodes in sweep.definition.nodes:
         placement = replace(sweep.placement, hosts=sweep.placement.hosts[:nodes])
-        order = _order(sweep, placement)
+        order = _order(sweep, placement, directory)
         tuning = round(order * sweep.definition.tuning_share)
         whole = LinpackRequest(
             placement,
             blocks=sweep.definition.blocks,
             every_grid=True,
             size=tuning,
+            with_scipy=False,
             allow_busy=sweep.allow_busy,
         )
         best = _kept_or_made(
@@ -74,13 +85,8 @@ def run_linpack_study(sweep: LinpackSweep, directory: Path, say: Say) -> Linpack
             f" {tuning}",
             say,
         ).solution.problem
-        one = replace(
-            whole,
-            blocks=(best.block,),
-            every_grid=False,
-            grid=(best.rows, best.columns),
-            size=order,
-        )
+        grid = best.rows, best.columns
+        one = replace(whole, blocks=(best.block,), every_grid=False, grid=grid, size=order)
         for number in range(1, sweep.definition.repetitions + 1):
             what = (
                 f"{counted(nodes, 'node')}, run {number} of {sweep.definition.repetitions}: order"
@@ -94,21 +100,42 @@ def run_linpack_study(sweep: LinpackSweep, directory: Path, say: Say) -> Linpack
     return study
 
 
-def _order(sweep: LinpackSweep, placement: Placement) -> int:
-    """As large as the smallest node's memory allows; a given order is one node's, and grows with
-    the memory of all nodes, by its root."""
-    size = None if sweep.size is None else round(sweep.size * placement.nodes**0.5)
-    return hpl.plan_problem(
-        placement.ranks, smallest_available_bytes(placement) * placement.nodes, size
-    ).size
+def _order(sweep: LinpackSweep, placement: Placement, directory: Path) -> int:
+    """A given order is one node's, and grows with the memory of all nodes, by its root. Else it is
+    as large as the smallest node's memory allows, or that of the study's earlier runs."""
+    available = smallest_available_bytes(placement) * placement.nodes
+    if sweep.size is not None:
+        size = round(sweep.size * placement.nodes**0.5)
+        return hpl.plan_problem(placement.ranks, available, size).size
+    fits = hpl.plan_problem(placement.ranks, int(SHARE_OF_FREE * available)).size
+    begun = (
+        -(-read_linpack(folder).solution.problem.size // hpl.BLOCK) * hpl.BLOCK
+        for number in range(1, sweep.definition.repetitions + 1)
+        if ((folder := directory / folder_name(placement.nodes, number)) / MANIFEST).is_file()
+    )
+    return next((order for order in begun if order >= SIMILAR * fits), fits)
 
 
 def _kept_or_made(folder: Path, request: LinpackRequest, what: str, say: Say) -> Linpack:
     """The record in the folder if it was sealed before, else a new one; what an interrupted run
-    left is replaced."""
+    left is replaced. Raises SuiteError for the record of another run."""
     if (folder / MANIFEST).is_file():
+        kept = read_linpack(folder)
+        _refuse_other(folder, kept, request, what)
         say(f"{what}: finished before, kept")
-        return read_linpack(folder)
+        return kept
     say(what)
     shutil.rmtree(folder, ignore_errors=True)
     return measure_linpack(folder, request)
+
+
+def _refuse_other(folder: Path, kept: Linpack, request: LinpackRequest, what: str) -> None:
+    """Raise SuiteError for a record of another kind, problem or number of ranks."""
+    found, wanted = kept.solution.problem, planned_problems(request, 2**62)
+    is_wanted = found in wanted or (request.every_grid and found.size >= SIMILAR * wanted[0].size)
+    if kept.kind != "HPL" or kept.ranks != request.placement.ranks or not is_wanted:
+        raise SuiteError(
+            f"{folder} holds another run ({kept.kind}, matrix order {found.size}, block"
+            f" {found.block}, grid {found.rows} x {found.columns}) than this study's ({what});"
+            " choose another --output, or move that folder away."
+        )
