@@ -73,7 +73,7 @@ def linpack(
         )
     placement = _placement(nodes, hostfile, ranks, launch_agent)
     record = measure_linpack(
-        output, LinpackRequest(placement, xhpl, size, scipy, allow_busy=allow_busy)
+        output, LinpackRequest(placement, xhpl, size, scipy or None, allow_busy=allow_busy)
     )
     if json:
         print_json("linpack", {"path": output, **vars(record)})

@@ -54,7 +54,8 @@ SEVERAL = (
 @dataclass(frozen=True)
 class LinpackRequest:
     """Where and with which program LINPACK runs. ``xhpl`` is a program that the user built;
-    ``size`` is the matrix order (None: by memory).
+    ``size`` is the matrix order (None: by memory). ``with_scipy``: SciPy's LU in place of HPL
+    (None: on one node without hpcc).
 
     ``blocks`` are HPL's block sizes; several, or ``every_grid``, are all tried in one run of the
     program, and the fastest counts. ``grid`` is the process grid P, Q (None: the most square).
@@ -64,7 +65,7 @@ class LinpackRequest:
     placement: Placement
     xhpl: Path | None = None
     size: int | None = None
-    with_scipy: bool = False
+    with_scipy: bool | None = None
     blocks: tuple[int, ...] = (hpl.BLOCK,)
     every_grid: bool = False
     grid: tuple[int, int] | None = None
@@ -87,9 +88,9 @@ def measure_linpack(directory: Path, request: LinpackRequest) -> Linpack:
     Raises SuiteError; so it does when other programs used more than a twentieth of this machine's
     cores before or meanwhile.
     """
-    with_scipy = request.with_scipy or (
-        request.xhpl is None and request.placement.nodes == 1 and _hpcc() is None
-    )
+    with_scipy = request.with_scipy
+    if with_scipy is None:
+        with_scipy = request.xhpl is None and request.placement.nodes == 1 and _hpcc() is None
     before = _measured_load(request.allow_busy)
     if with_scipy:
         # the factors are a copy of the matrix

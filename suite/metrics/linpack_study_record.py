@@ -107,7 +107,7 @@ def analyse_linpack_study(
     directory: Path, title: str, nodes: Sequence[int], repetitions: int
 ) -> LinpackStudy:
     """The study of the records below ``directory``; raises SuiteError where one is missing,
-    malformed, or of another machine."""
+    malformed, of another machine, or of SciPy's LU."""
     folders = {
         count: [directory / folder_name(count, number) for number in range(1, repetitions + 1)]
         for count in sorted(nodes)
@@ -119,6 +119,11 @@ def analyse_linpack_study(
     if not every or len({(record.device, record.cpu_model) for record in every}) > 1:
         raise SuiteError(
             f"{directory} holds LINPACK records of several machines; use another --output for each."
+        )
+    if any(record.kind != "HPL" for record in every):
+        raise SuiteError(
+            f"{directory} holds rates of SciPy's LU, and this study is of HPL: install hpcc and use"
+            " another --output."
         )
     single = [record.solution.gflops for record in records.get(1, ())]
     points = tuple(

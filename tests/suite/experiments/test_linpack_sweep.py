@@ -7,9 +7,10 @@ import pytest
 
 from suite.catalog.linpack_definition import load_linpack
 from suite.errors import SuiteError
-from suite.experiments import linpack_sweep
+from suite.experiments import linpack_run, linpack_sweep
 from suite.experiments.linpack_run import LinpackRequest, planned_problems
 from suite.experiments.linpack_sweep import LinpackSweep, run_linpack_study
+from suite.experiments.machine_load import MachineLoad
 from suite.launch.placement import Placement
 from suite.metrics.linpack_study_record import folder_name
 from tests.suite.metrics.test_linpack_study import make_record
@@ -74,3 +75,15 @@ def test_the_largest_matrix_still_fits_when_less_memory_is_free(
     monkeypatch.setattr(linpack_sweep, "measure_linpack", plan)
     with pytest.raises(KeyboardInterrupt):
         run_linpack_study(PI, finished, lambda line: None)
+
+
+def test_without_hpcc_there_is_no_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mpirun").write_text("#!/bin/sh\n")
+    (tmp_path / "mpirun").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    # this machine may have an HPL that tools/build_hpl.py built
+    monkeypatch.setenv("SUITE_HOME", str(tmp_path / "home"))
+    quiet = MachineLoad(2.0, 4, 0.0, 0.0, None, ())
+    monkeypatch.setattr(linpack_run, "measure_load", lambda seconds: quiet)
+    with pytest.raises(SuiteError, match="LINPACK needs hpcc, which is not installed here"):
+        run_linpack_study(replace(PI, size=1024), tmp_path / "study", lambda line: None)

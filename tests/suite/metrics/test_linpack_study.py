@@ -30,6 +30,7 @@ def make_record(
     energy_j: float | None = None,
     foreign: float = 0.0,
     device: str = PI,
+    kind: str = "HPL",
 ) -> None:
     folder.mkdir(parents=True)
     problem = Problem(1280, 128, 1, 4 * nodes)
@@ -42,7 +43,7 @@ def make_record(
     load = OtherLoad(4, 0.0, foreign)
     record = Linpack(
         SCHEMA,
-        "HPL",
+        kind,
         "hpcc",
         device,
         "Cortex-A72",
@@ -111,3 +112,9 @@ def test_records_of_several_machines_are_no_study(tmp_path: Path) -> None:
     make_record(tmp_path / folder_name(2, 1), 2, 30.0, device="raspberry-pi-5")
     with pytest.raises(SuiteError, match="several machines"):
         analyse_linpack_study(tmp_path, "LINPACK", (1, 2), 1)
+
+
+def test_rates_of_lu_are_no_study(tmp_path: Path) -> None:
+    make_record(tmp_path / folder_name(1, 1), 1, 15.0, kind="LU")
+    with pytest.raises(SuiteError, match="SciPy's LU, and this study is of HPL"):
+        analyse_linpack_study(tmp_path, "LINPACK", (1,), 1)
