@@ -41,6 +41,9 @@ from suite.metrics.linpack_record import (
 HPCC_INPUT, HPCC_OUTPUT, XHPL_INPUT = "hpccinf.txt", "hpccoutf.txt", "HPL.dat"
 INSTALL = "sudo apt-get install hpcc libopenblas0-pthread"
 POLL_S = 0.05
+BLAS_S = 10.0
+"""How long the BLAS of the user's program is looked for, which takes time from the ranks: one that
+is built in is never found."""
 OWN_HPCC = "hpl/hpcc"
 """Below the suite's home: hpcc with HPL and STREAM alone, which tools/build_hpl.py builds."""
 LOAD_S, MAX_FOREIGN_SHARE = 2.0, 0.05
@@ -359,7 +362,7 @@ def _run(
         try:
             with power.recording(process.pid):
                 watch, began_ns = LoadWatch(), time.monotonic_ns()
-                blas = _loaded_blas(process)
+                blas = _loaded_blas(process, power, None if needs_blas else BLAS_S)
                 _refuse_failed(process, command[0], directory)
                 if needs_blas or blas is not None:
                     refuse_slow(blas)
@@ -435,11 +438,14 @@ def refuse_slow(blas: str | None) -> str:
     return blas
 
 
-def _loaded_blas(process: "subprocess.Popen[bytes]") -> str | None:
+def _loaded_blas(
+    process: "subprocess.Popen[bytes]", power: PowerRecording, limit_s: float | None
+) -> str | None:
     """The BLAS that a process has mapped, found twice in a row: a process that is still loading has
-    not mapped all its libraries."""
-    seen = None
-    while process.poll() is None:
+    not mapped all its libraries. None where there is none within ``limit_s``, or until its end."""
+    seen, began_s = None, time.monotonic()
+    while process.poll() is None and (limit_s is None or time.monotonic() - began_s < limit_s):
+        power.tick()
         try:
             root = psutil.Process(process.pid)
             blas = choose_blas(

@@ -1,10 +1,13 @@
 """LINPACK: the problem fits memory and grid, HPL's answer is judged, a slow BLAS is refused, and
 the real hpcc passes."""
 
+import itertools
 import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pandas
 import pytest
@@ -295,6 +298,20 @@ def test_a_busy_machine_is_refused_with_the_program_that_uses_it(
     ):
         measure_linpack(tmp_path / "record", LinpackRequest(Placement(), with_scipy=True, size=512))
     assert not (tmp_path / "record").exists()
+
+
+def test_a_blas_that_is_built_in_is_looked_for_at_first_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Looking takes time from the ranks; without ticks the other nodes' recorders end."""
+    second, ticks = itertools.count(), list[None]()
+    clock = SimpleNamespace(monotonic=lambda: next(second), sleep=lambda seconds: None)
+    monkeypatch.setattr(linpack, "time", clock)
+    monkeypatch.setattr(linpack, "choose_blas", lambda mapped: None)
+    process: Any = SimpleNamespace(pid=os.getpid(), poll=lambda: None)
+    power: Any = SimpleNamespace(tick=lambda: ticks.append(None))
+    assert linpack._loaded_blas(process, power, 5.0) is None
+    assert len(ticks) == 4
 
 
 def test_joules_are_the_sum_over_the_nodes_or_unknown_for_a_named_node() -> None:
