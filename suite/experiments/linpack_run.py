@@ -187,10 +187,11 @@ def _measured_load(allow_busy: bool) -> MachineLoad:
 
 def _refuse_busy(load: OtherLoad, allow_busy: bool, directory: Path) -> None:
     if not allow_busy and load.during > MAX_FOREIGN_SHARE * load.cores:
+        shutil.rmtree(directory)
         raise SuiteError(
-            f"Other programs used {load.during:.2f} of {load.cores} cores while LINPACK ran, so"
-            f" nothing was sealed in {directory}: end these programs and run LINPACK again, or run"
-            " it with --allow-busy."
+            f"Other programs used {load.during:.2f} of {load.cores} cores while LINPACK ran, so its"
+            f" rate would be too low, and {directory} was removed: end these programs and run"
+            " LINPACK again, or run it with --allow-busy."
         )
 
 

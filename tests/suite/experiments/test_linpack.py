@@ -300,6 +300,23 @@ def test_a_busy_machine_is_refused_with_the_program_that_uses_it(
     assert not (tmp_path / "record").exists()
 
 
+def test_a_rate_that_others_lowered_can_be_measured_again_in_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mpirun", "xhpl"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    quiet = MachineLoad(2.0, 4, 0.0, 0.0, None, ())
+    monkeypatch.setattr(linpack, "measure_load", lambda seconds: quiet)
+    busy = SimpleNamespace(foreign_cores=lambda: 0.9)
+    monkeypatch.setattr(linpack, "LoadWatch", lambda: busy)
+    request = LinpackRequest(Placement((), 1), xhpl=tmp_path / "xhpl", size=512)
+    for _ in range(2):
+        with pytest.raises(SuiteError, match=r"used 0\.90 of 4 cores.*run LINPACK again"):
+            measure_linpack(tmp_path / "record", request)
+
+
 def test_a_blas_that_is_built_in_is_looked_for_at_first_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
