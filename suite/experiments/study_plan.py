@@ -14,7 +14,7 @@ from suite.experiments.planned import PlannedRun, PlannedRuns
 from suite.launch.child_environment import usable_cores
 from suite.launch.placement import Placement
 from suite.metrics.scaling_model import Scaling
-from suite.metrics.study import StudyPlan
+from suite.metrics.study import VALUE, StudyPlan
 
 Sweep = PlannedRuns[StudyPlan]
 
@@ -83,6 +83,13 @@ def plan_study(
         value: _with_value(base, definition.variable, value, hosts, scaling)
         for value in definition.values
     }
+    unsafe = next((value for value in definition.values if not VALUE.fullmatch(value)), None)
+    if unsafe is not None:
+        raise SuiteError(
+            f"A study names folders after its values, and {unsafe!r} has other characters than"
+            " letters, digits, - and _; compare such values with --vary"
+            f" {definition.variable.value}=A,B and without --study."
+        )
     data = choose_data(load_workload(base.workload), base.data).name
     framework = (
         ", ".join(definition.values)

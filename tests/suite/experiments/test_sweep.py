@@ -36,6 +36,12 @@ def test_every_study_plans_its_runs() -> None:
         assert study.fixed.steps is not None and study.fixed.steps > study.warm_up_steps
 
 
+def test_a_value_that_no_folder_can_be_named_after_is_refused() -> None:
+    study = replace(load_study("frameworks"), names=("fake", "chainer==7.8.0"))
+    with pytest.raises(SuiteError, match=r"'chainer==7\.8\.0' has other .* --vary framework=A,B"):
+        plan_study(study, OPTIONS, (), None)
+
+
 def test_repetitions_of_a_value_lie_apart_in_time() -> None:
     order = [
         (run.point, run.repetition)
