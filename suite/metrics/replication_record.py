@@ -256,6 +256,7 @@ def common_settings(request: Mapping[str, Any]) -> dict[str, Any]:
         raise SuiteError(
             f"The key `request` of run.json cannot be read: {str(error)[:300]}"
         ) from error
+    current.pop("old_task", None)  # evaluated where its data set is prepared
     return {name: value for name, value in flatten(current) if name not in OF_PLACE}
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from suite.bundle.lifetime import Lifetime
 from suite.bundle.reader import Bundle
+from suite.bundle.request import read_request
 from suite.bundle.stall_folder import BatchSource
 from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
@@ -63,6 +64,15 @@ def test_the_time_that_is_left_is_the_mean_of_the_runs_that_were_made(
         "kept",
         1 * 15.0,
     ]
+
+
+def test_a_finished_run_is_kept_although_the_old_tasks_data_were_prepared_since(
+    tmp_path: Path,
+) -> None:
+    bundle = Bundle(make_bundle(tmp_path / "run"))
+    training = read_request(bundle.run(), "run.json")
+    now: Any = SimpleNamespace(training=training._replace(old_task=training.data))
+    assert sweep_runs.is_done(bundle.path, now)
 
 
 def test_a_matrix_costs_what_like_runs_took(

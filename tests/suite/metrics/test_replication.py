@@ -17,6 +17,7 @@ from suite.metrics.replication_record import (
     MeasuredRun,
     ReplayedOriginal,
     ReplicationVerdict,
+    common_settings,
     measure_run,
     read_replication,
 )
@@ -234,6 +235,13 @@ def test_an_original_of_another_seed_needs_no_fresh_run(original: MeasuredRun) -
     other = replace(original, seed=original.seed + 1, losses=(9.0,) * 10, **named)
     found = compare_runs([original, other], fresh_of(original, 10.02, 9.99, 10.01), ())
     assert found.losses.verdict is CONFIRMED
+
+
+def test_an_old_task_is_no_setting(tmp_path: Path) -> None:
+    """It is evaluated where its data set is prepared."""
+    request = Bundle(make_bundle(tmp_path / "run")).run().request
+    evaluated = {**request, "old_task": request["data"]}
+    assert common_settings(evaluated) == common_settings(request)
 
 
 @pytest.mark.parametrize(
