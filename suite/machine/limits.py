@@ -136,11 +136,17 @@ def process_limits(
 def refuse_limit(limit: Limit, root: Path = Path("/")) -> None:
     """Raise SuiteError where this machine or user cannot set the limit."""
     folder = _folder(limit, root)
-    if not os.access(folder, os.W_OK):
+    if os.access(folder, os.W_OK):
+        return
+    if os.geteuid() == 0:
         raise SuiteError(
-            f"Only root may set limits ({limit.setting}: {folder} cannot be written); type sudo"
-            " before the command."
+            f"{limit.setting} cannot be set, not even by root: {folder} is on a file system that is"
+            " read-only, as in a container; run the suite outside of it."
         )
+    raise SuiteError(
+        f"Only root may set limits ({limit.setting}: {folder} cannot be written); type sudo before"
+        " the command."
+    )
 
 
 def refuse_quota(cores: float, root: Path = Path("/")) -> None:

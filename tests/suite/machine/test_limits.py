@@ -117,6 +117,24 @@ def test_what_cannot_be_limited_is_said(tmp_path: Path, cores: float, words: str
         refuse_limit(cpu_quota(cores), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("user", "words"),
+    [
+        (0, "cpu_quota 0.5 cannot be set, not even by root: .* as in a container"),
+        (1000, "Only root may set limits .*; type sudo before the command"),
+    ],
+)
+def test_only_who_is_not_root_is_told_to_type_sudo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, words: str
+) -> None:
+    (tmp_path / V2).mkdir(parents=True)
+    (tmp_path / V2 / "cgroup.controllers").write_text("cpu\n")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    with pytest.raises(SuiteError, match=words):
+        refuse_limit(cpu_quota(0.5), tmp_path)
+
+
 def test_a_real_process_is_throttled() -> None:
     try:
         refuse_limit(cpu_quota(0.2))
