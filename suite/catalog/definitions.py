@@ -50,11 +50,10 @@ def load_one(
 ) -> Definition:
     """The definition of this name. The error for an unknown name uses ``noun``, and ``plural``
     (default: with an s) for `suite list`."""
-    path = folder / f"{name}.toml"
-    if path.parent != folder or not path.is_file():
-        names = sorted(each.stem for each in folder.glob("*.toml"))
+    names = sorted(each.stem for each in folder.glob("*.toml"))
+    if name not in names:
         raise SuiteError(unknown_name(noun, name, names, f"`suite list {plural or noun + 's'}`"))
-    return _load(path, kind)
+    return _load(folder / f"{name}.toml", kind)
 
 
 def load_all(folder: Path, kind: type[Definition]) -> tuple[Definition, ...]:

@@ -47,7 +47,7 @@ def test_a_definition_is_found_by_its_name_alone_and_read_again_when_it_changes(
     assert load_one(tmp_path, UncountedReason, "reason", "data").meaning == "another"
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "data.toml").write_text(text.format("below"))
-    for name in ("below/data", "../data", "/data"):
+    for name in ("below/data", "../data", "/data", "ä" * 126):  # longer than names of files
         with pytest.raises(SuiteError, match="There is no reason"):
             load_one(tmp_path, UncountedReason, "reason", name)
     with pytest.raises(SuiteError, match=r"did you mean 'data'.*`suite list reasons`"):
