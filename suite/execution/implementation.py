@@ -4,7 +4,7 @@ trainings beside a run (several tenants of one board)."""
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -102,10 +102,13 @@ def start_implementation(
 
 @contextmanager
 def trial_training(
-    request: RunRequest, environment: Environment, **changes: Any
+    request: RunRequest,
+    environment: Environment,
+    limit_process: Callable[[int], None] = lambda pid: None,
+    **changes: Any,
 ) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
-    """A training of the request with these ``changes``, and its folder, which is removed after the
-    block; the training is ended with it."""
+    """A training of the request with these ``changes``, under the limits of ``limit_process``, and
+    its folder, which is removed after the block; the training is ended with it."""
     with tempfile.TemporaryDirectory(prefix="training-") as name:
         folder = Path(name)
         training = request.training._replace(output_directory=name, **changes)
@@ -113,6 +116,7 @@ def trial_training(
         changed = replace(request, training=training, keep_states=False, resume=None)
         process = start_implementation(changed, environment, folder / layout.OUTPUT)
         try:
+            limit_process(process.pid)
             release_process(process)
             yield process, folder
         finally:

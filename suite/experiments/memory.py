@@ -9,6 +9,7 @@ from suite.execution.implementation import trial_training
 from suite.execution.request import RunRequest
 from suite.launch.environments import Environment
 from suite.launch.process import says_out_of_memory, wait_for_exit
+from suite.machine.limits import process_limits
 from suite.machine.procfs import kills_for_memory
 
 KILLED = -9
@@ -38,8 +39,8 @@ def largest_batch(
     """The largest mini-batch, to 1/8, whose training step succeeds here; None if not even one
     sample does.
 
-    Each size is tried with the implementation itself, after a call of ``before_try``. The request's
-    size is known not to fit.
+    Each size is tried with the implementation itself under the run's limits, after a call of
+    ``before_try``. The request's size is known not to fit.
     """
     fits, fails = 0, request.training.global_batch_size
     size = fails // 2
@@ -54,8 +55,10 @@ def largest_batch(
 
 
 def _one_step(request: RunRequest, environment: Environment, batch_size: int) -> bool:
-    with trial_training(request, environment, global_batch_size=batch_size, steps=1) as (
-        process,
-        folder,
+    with (
+        process_limits(request.limits) as limit_process,
+        trial_training(
+            request, environment, limit_process, global_batch_size=batch_size, steps=1
+        ) as (process, folder),
     ):
         return wait_for_exit(process, folder / layout.OUTPUT).exit_code == 0

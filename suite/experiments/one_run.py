@@ -189,21 +189,30 @@ def _measure_baseload(
 
 
 def _out_of_memory(request: RunRequest, environment: Environment, progress: Progress) -> str:
-    """The error sentence, with the largest mini-batch that fits; each size is tried, which takes
-    some seconds."""
+    """The error sentence, with what took the memory and what to do."""
     size, path = request.training.global_batch_size, request.training.output_directory
+    taken = [f"mini-batches of {size} samples", *(limit.setting for limit in request.limits)]
+    if request.neighbours:
+        taken.append(counted(request.neighbours, "neighbour"))
+        advice = "choose fewer neighbours, or a smaller --batch-size"
+    else:
+        advice = _fitting_size(request, environment, progress)
+    return (
+        f"Out of memory with {' and '.join(taken)}; {advice}. {path} keeps"
+        f" {_kept(Path(path))}; see its output.txt."
+    )
+
+
+def _fitting_size(request: RunRequest, environment: Environment, progress: Progress) -> str:
+    """The largest mini-batch that fits, as advice; each size is tried, which takes some seconds."""
     progress(MemoryExhausted())
     try:
         fitting = largest_batch(request, environment, lambda tried: progress(BatchSizeTried(tried)))
-        advice = (
-            f"one step with --batch-size {fitting} fits"
-            if fitting
-            else "not even a mini-batch of one sample fits: choose a smaller workload"
-        )
     except KeyboardInterrupt:
-        half = max(1, size // 2)
-        advice = f"the search for a size that fits was interrupted; try --batch-size {half}"
+        half = max(1, request.training.global_batch_size // 2)
+        return f"the search for a size that fits was interrupted; try --batch-size {half}"
     return (
-        f"Out of memory with mini-batches of {size} samples; {advice}. {path} keeps"
-        f" {_kept(Path(path))}; see its output.txt."
+        f"one step with --batch-size {fitting} fits"
+        if fitting
+        else "not even a mini-batch of one sample fits: choose a smaller workload"
     )

@@ -1,6 +1,8 @@
 """A lack of memory is distinguished from other failures, and the error names a size that fits."""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +12,13 @@ from suite.bundle import layout
 from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
+from suite.execution.events import silent
 from suite.execution.request import RunRequest
+from suite.experiments import memory, one_run
 from suite.experiments.memory import largest_batch, ran_out_of_memory
 from suite.files.json_file import write_json
 from suite.launch.environments import Environment
+from suite.machine.limits import Limit, memory_limit
 from suite.machine.procfs import kills_for_memory
 from tests.builders import Scenario, make_record, make_request
 from tests.every_case import some
@@ -61,6 +66,35 @@ def failed_run(path: Path, exit_code: int, output: str) -> Path:
     write_json(path / layout.RUN, replace(record, exit_code=exit_code))
     (path / layout.OUTPUT).write_text(output)
     return path
+
+
+def test_sizes_are_tried_under_the_limits_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limited = list[str]()
+
+    @contextmanager
+    def limits(found: tuple[Limit, ...]) -> Iterator[Callable[[int], None]]:
+        yield lambda pid: limited.extend(limit.setting for limit in found)
+
+    monkeypatch.setattr(memory, "process_limits", limits)
+    request = replace(
+        hungry(4, tmp_path),
+        framework=replace(load_framework("fake"), module="no.such.module"),
+        limits=(memory_limit(600),),
+    )
+    assert largest_batch(request, HERE, lambda size: None) is None
+    assert limited == ["memory_mb 600"] * 2
+
+
+def test_beside_neighbours_no_size_is_tried(tmp_path: Path) -> None:
+    run = failed_run(tmp_path / "run", 1, "MemoryError\n")
+    request = replace(hungry(4, run), neighbours=2, limits=(memory_limit(600),))
+    said = one_run._out_of_memory(request, HERE, silent)
+    assert said.startswith(
+        "Out of memory with mini-batches of 4 samples and memory_mb 600 and 2 neighbours; choose"
+        " fewer neighbours, or a smaller --batch-size. "
+    )
 
 
 @pytest.mark.parametrize(
