@@ -32,6 +32,7 @@ from suite.machine.modes.settings import (
     call_program,
     differing_files,
     put_back,
+    read_duty,
     read_settings,
     setting_differences,
 )
@@ -315,7 +316,9 @@ def _set_steps(
     save: Callable[[Sequence[FileValue]], None],
 ) -> None:
     """Take a mode's steps. The clocks of cores that come on line can be read only then: ``save``
-    gets what they are before they are set."""
+    gets what they are before they are set, and the fan's duty before that is."""
+    if requested.jetson_clocks or (requested.fan or "").isdigit():
+        save(read_duty(root, available))
     steps = mode_steps(requested, available, root)
     first = max(
         (place for place, step in enumerate(steps, start=1) if step.brings_on_line), default=0

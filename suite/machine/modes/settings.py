@@ -84,6 +84,15 @@ def read_settings(root: Path, available: AvailableModes) -> MachineSettings:
     )
 
 
+def read_duty(root: Path, available: AvailableModes) -> tuple[FileValue, ...]:
+    """The fan's duty: a setting only while somebody sets it by hand, else a momentary value of the
+    fan's own control."""
+    if available.fan_file is None:
+        return ()
+    duty = read_text(root / available.fan_file)
+    return (FileValue(available.fan_file, duty),) if duty else ()
+
+
 def setting_differences(root: Path, expected: MachineSettings) -> tuple[str, ...]:
     """The settings that are not as ``expected``, one text for each: ``sys/…/scaling_max_freq is
     1190400 instead of 2265600``."""
@@ -210,8 +219,6 @@ def _files(root: Path, available: AvailableModes) -> Iterator[str]:
         )
     for path in natural_order((root / "sys/class/hwmon").glob("hwmon*/pwm1_enable")):
         yield path.relative_to(root).as_posix()
-    if available.fan_file is not None:
-        yield available.fan_file
 
 
 def _try_to_write(path: Path, value: str) -> None:

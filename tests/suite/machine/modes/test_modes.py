@@ -315,6 +315,18 @@ def test_held_modes_each_start_from_what_was_before(board: Path) -> None:
     assert settings_of(board) == before and not has_records(board)
 
 
+def test_a_fan_that_nobody_set_keeps_its_own_duty(board: Path) -> None:
+    """The kernel turns it up on a hot board."""
+    with held_modes(board) as apply:
+        apply(RequestedMode(gpu_mhz=905))
+        (board / FAN).write_text("200\n")
+        apply(RequestedMode(gpu_mhz=1377))
+        assert settings_of(board)[FAN] == "200"
+        apply(RequestedMode(fan="120"))
+        assert settings_of(board)[FAN] == "120"
+    assert settings_of(board)[FAN] == "200"
+
+
 def test_modes_that_a_running_command_holds_are_not_changed_by_another(board: Path) -> None:
     running = owner_of(os.getppid())
     open_restore_journal(board).write(
