@@ -193,7 +193,8 @@ def on_boards(
     directory = _directory(output, planned)
     boards = Boards(tuple(read_hosts(file)), training.launch_agent)
     if training.dry_run:
-        _print_plan(planned, resolve_planned(planned, directory, to_show=True), training.json)
+        requests = resolve_planned(planned, directory, to_show=True, elsewhere=True)
+        _print_plan(planned, requests, training.json)
         return
     with watcher() as progress:
         computed = api.run_on_boards(definition, options, boards, directory, progress=progress)

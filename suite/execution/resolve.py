@@ -149,6 +149,13 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
     )
 
 
+def without_folder(data: str | None) -> str | None:
+    """``--data`` without a folder that is not on this machine: another one may have it."""
+    name, _, folder = (data or "").rpartition("=")
+    is_elsewhere = Path(folder).is_absolute() and not Path(folder).is_dir()
+    return (name or None) if is_elsewhere else data
+
+
 def chosen_framework(options: RunOptions) -> Framework:
     """The framework of that name, or the implementation in the folder."""
     return (

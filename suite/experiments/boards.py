@@ -83,7 +83,7 @@ def run_on_boards(
     of a fleet whose board was lost, or failed, have no runs and the reason.
     """
     matrix = plan_for_boards(definition, options)
-    requests = resolve_planned(matrix, directory, to_show=True)
+    requests = resolve_planned(matrix, directory, to_show=True, elsewhere=True)
     refuse_at_once(
         [lambda: refuse_folder(directory, MATRIX, matrix.plan.variables), boards.refuse_agent]
     )

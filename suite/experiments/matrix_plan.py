@@ -20,7 +20,7 @@ from suite.catalog.study_definitions import StudyDefinition, Variable
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions
-from suite.execution.resolve import choose_data
+from suite.execution.resolve import choose_data, without_folder
 from suite.execution.run_records import local_redactor
 from suite.experiments.planned import PlannedRun, PlannedRuns, Values, given_values
 from suite.files.redaction import Redactor
@@ -227,7 +227,7 @@ def plan_matrix(
     plan = MatrixPlan(
         title=title,
         workload=", ".join(dict.fromkeys(run.options.workload for run in runs)),
-        data=choose_data(load_workload(first.workload), first.data).name,
+        data=choose_data(load_workload(first.workload), without_folder(first.data)).name,
         variables=variables,
         points=tuple(point.plan for point in points),
         seeds=definition.seeds,

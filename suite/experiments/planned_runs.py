@@ -9,13 +9,14 @@ from typing import Any
 
 from suite.bundle.layout import MATRIX, STUDY
 from suite.bundle.study_mark import READ_MB_S
+from suite.catalog.devices import load_device
 from suite.catalog.power import load_power_rules, power_sources
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.baseload import baseload_meters
 from suite.execution.events import CoolingDown, Notice, Progress, silent
 from suite.execution.request import RunRequest
-from suite.execution.resolve import resolve_options
+from suite.execution.resolve import resolve_options, without_folder
 from suite.experiments.before_runs import (
     Check,
     checks_of_runs,
@@ -32,6 +33,7 @@ from suite.experiments.planned import AnyPlanned, PlannedRun
 from suite.experiments.study_plan import Sweep
 from suite.experiments.sweep_runs import are_done, run_all
 from suite.launch.isolation import refuse_isolation
+from suite.machine.identify import AUTO
 from suite.machine.limits import (
     Limit,
     cpu_quota,
@@ -165,14 +167,20 @@ def make_runs(
 
 
 def resolve_planned(
-    planned: AnyPlanned, directory: Path, *, to_show: bool = False, system_root: Path = SYSTEM
+    planned: AnyPlanned,
+    directory: Path,
+    *,
+    to_show: bool = False,
+    elsewhere: bool = False,
+    system_root: Path = SYSTEM,
 ) -> tuple[RunRequest, ...]:
     """The request of every run, in the order in which they are made. Raises SuiteError with every
-    distinct problem; ``to_show`` needs no data.
+    distinct problem; ``to_show`` needs no data. ``elsewhere``: on boards, and this machine needs
+    nothing that they have.
 
     Without a number of threads, a run in a power mode has as many as that mode has cores on line.
     """
-    available = read_available_modes(system_root)
+    available = None if elsewhere else read_available_modes(system_root)
     found: list[RunRequest] = []
     refuse_at_once(
         lambda run=run: found.append(_request(run, directory, to_show, available))  # type: ignore[misc]
@@ -228,20 +236,27 @@ def _distinct_values(values: Sequence[Mapping[str, Any]], name: str) -> dict[Any
 
 
 def _request(
-    run: PlannedRun, directory: Path, to_show: bool, available: AvailableModes
+    run: PlannedRun, directory: Path, to_show: bool, available: AvailableModes | None
 ) -> RunRequest:
+    """Without ``available`` modes it is a board's, which judges its kind, folders and limits."""
     options = run.options
-    if (
+    if available is None:
+        options = replace(options, device=AUTO, data=without_folder(options.data))
+    elif (
         options.threads is None
         and load_workload(options.workload).threads is None
         and not run.values.mode.is_empty
     ):
         options = replace(options, threads=cores_on_line(run.values.mode, available))
     request = resolve_options(options, directory / run.folder, as_published=to_show)
-    limits = tuple(_limits(run, request.data_directory))
+    limits = () if available is None else tuple(_limits(run, request.data_directory))
+    training = request.training
+    if run.options.device != options.device:
+        training = training._replace(platform=load_device(run.options.device).name)
     left_out = left_out_meters(run.values.meters)
     return replace(
         request,
+        training=training,
         page_cache=run.page_cache,
         left_out=left_out,
         study=run.mark,

@@ -15,8 +15,15 @@ from suite.execution.events import silent
 from suite.execution.request import RunOptions
 from suite.experiments.board_talk import BoardLost, RunFailed
 from suite.experiments.board_task import BoardTask, read_task
-from suite.experiments.boards import _Job, _Spread, board_numbers, keys_of_the_machine
+from suite.experiments.boards import (
+    _Job,
+    _Spread,
+    board_numbers,
+    keys_of_the_machine,
+    plan_for_boards,
+)
 from suite.experiments.matrix_plan import MatrixDefinition, Values, Vary
+from suite.experiments.planned_runs import resolve_planned
 from suite.metrics.matrix_record import read_matrix
 from tests.conftest import Run
 
@@ -163,6 +170,17 @@ def test_a_fleet_refuses_what_one_run_refuses_and_has_the_seed_that_was_typed(
         assert said in suite.typed(f"{run} {options}", *where).stderr
     (planned,) = json.loads(suite.done(f"{run} open --seed 0 --json", *where).stdout)["rows"]
     assert planned["request"]["seed"] == 0
+
+
+def test_what_only_boards_have_is_not_needed_here(tmp_path: Path) -> None:
+    """Their modes and disks, their folders of data, their kind."""
+    varied = Vary(power_mode=("MAXN",), data=("cifar10=/on/a/board",), read_mb_s=(80.0,))
+    matrix = plan_for_boards(
+        MatrixDefinition(seeds=1, device="raspberry-pi-4", vary=varied),
+        RunOptions(Division.OPEN, "auto", "resnet18", "pytorch"),
+    )
+    (request,) = resolve_planned(matrix, tmp_path, to_show=True, elsewhere=True)
+    assert (request.training.platform, matrix.plan.data) == ("raspberry-pi-4", "cifar10")
 
 
 def test_options_that_contradict_boards_are_refused(suite: Run, tmp_path: Path) -> None:
