@@ -58,7 +58,7 @@ def test_a_run_of_another_study_is_refused(
     finished: Path, monkeypatch: pytest.MonkeyPatch, other: LinpackSweep
 ) -> None:
     with_free_memory(monkeypatch, 2**30)
-    with pytest.raises(SuiteError, match="matrix order 1280, block 128, grid 1 x 4.*--output"):
+    with pytest.raises(SuiteError, match=r"matrix order 1280, block 128, grid 1 x 4.*--output"):
         run_linpack_study(other, finished, lambda line: None)
 
 
