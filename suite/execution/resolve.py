@@ -151,7 +151,9 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
 
 def without_folder(data: str | None) -> str | None:
     """``--data`` without a folder that is not on this machine: another one may have it."""
-    name, _, folder = (data or "").rpartition("=")
+    name, _, folder = (data or "").partition("=")
+    if "/" in name:  # a folder alone
+        name, folder = "", data or ""
     is_elsewhere = Path(folder).is_absolute() and not Path(folder).is_dir()
     return (name or None) if is_elsewhere else data
 

@@ -172,9 +172,10 @@ def test_a_fleet_refuses_what_one_run_refuses_and_has_the_seed_that_was_typed(
     assert planned["request"]["seed"] == 0
 
 
-def test_what_only_boards_have_is_not_needed_here(tmp_path: Path) -> None:
+@pytest.mark.parametrize("data", ["cifar10=/on/a/board", "cifar10=/on/a=/lr=0.1", "/on/a/lr=0.1"])
+def test_what_only_boards_have_is_not_needed_here(data: str, tmp_path: Path) -> None:
     """Their modes and disks, their folders of data, their kind."""
-    varied = Vary(power_mode=("MAXN",), data=("cifar10=/on/a/board",), read_mb_s=(80.0,))
+    varied = Vary(power_mode=("MAXN",), data=(data,), read_mb_s=(80.0,))
     matrix = plan_for_boards(
         MatrixDefinition(seeds=1, device="raspberry-pi-4", vary=varied),
         RunOptions(Division.OPEN, "auto", "resnet18", "pytorch"),
