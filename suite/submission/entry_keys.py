@@ -6,8 +6,9 @@ from typing import Any
 from reference_impls.contract import WAITING
 from suite.files.json_file import flatten
 
-OF_ONE_RUN = ("seed", "output_directory", "cache_cleared")
-"""Keys of a request in which the runs of an entry may differ."""
+OF_ONE_RUN = ("seed", "output_directory", "cache_cleared", "old_task")
+"""Keys of a request in which the runs of an entry may differ; the old task is evaluated where its
+data set is prepared."""
 
 OF_SPLIT = ("timing", "division", "steps")
 """Keys in which a run that shows how a step divides may differ from the entry in asynchronous

@@ -66,7 +66,14 @@ def test_launches_of_the_entry_are_declared_whether_they_finished_or_not(
 def test_each_entry_has_its_own_launches_in_the_order_of_their_ids() -> None:
     records = [
         SimpleNamespace(
-            run_id=name, status=status, request={"workload": "lenet", "framework": by, "seed": seed}
+            run_id=name,
+            status=status,
+            request={
+                "workload": "lenet",
+                "framework": by,
+                "seed": seed,
+                "old_task": {"name": "cifar10"} if seed else None,
+            },
         )
         for seed, (name, by, status) in enumerate(
             (("c", "b", "finished"), ("b", "a", "failed"), ("a", "b", "finished"))
