@@ -131,7 +131,9 @@ def test_fewer_nodes_may_go_on_and_nothing_else_changes(
 ) -> None:
     asked, trained = request(tmp_path, **now), request(tmp_path, **before)
     values = records_of(trained).request_values(
-        trained.training._replace(threads=7, division="closed", cache_cleared=True)
+        trained.training._replace(
+            threads=7, division="closed", cache_cleared=True, old_task=trained.training.data
+        )
     )
     record: Any = SimpleNamespace(request=values)
     if differs is None:
