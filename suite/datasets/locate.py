@@ -58,6 +58,18 @@ def synthetic_place(name: str, home: Path | None = None) -> Path:
     return data_set_folder(f"{name}-{SYNTHETIC}", home)
 
 
+def refuse_linked(name: str, source: Path, home: Path | None = None) -> None:
+    """Raise SuiteError where the data set's folder is a link to ``source`` or to a folder above
+    it: the files of a person that are there would be replaced."""
+    place = data_set_folder(name, home)
+    if place.is_symlink() and source.resolve().is_relative_to(place.resolve()):
+        raise SuiteError(
+            f"{place} is a link to {place.resolve()}, which the data set would replace, with all"
+            " other files in it",
+            "remove the link, or let it lead to another folder",
+        )
+
+
 def find_data_set(
     name: str, directory: Path | None = None, home: Path | None = None, verify: bool = True
 ) -> PreparedDataSet:

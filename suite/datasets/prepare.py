@@ -24,6 +24,7 @@ from suite.datasets.locate import (
     data_set_folder,
     find_data_set,
     how_to_prepare,
+    refuse_linked,
     synthetic_place,
 )
 from suite.datasets.recipes import make_pictures
@@ -68,6 +69,7 @@ def from_directory(
     the archive itself.
     """
     definition = load_data_set(name)
+    refuse_linked(name, source, home)
     archive = definition.archive
     for path in (source, source / archive.name) if archive is not None else ():
         if path.is_file():
@@ -365,11 +367,9 @@ def _disk_errors(target: Path) -> Iterator[None]:
 def _problem_with_archive(path: Path, archive: Archive) -> str | None:
     """Why this file is not the published archive; None when it is."""
     found = sha256(path)
-    return (
-        None
-        if found == archive.sha256
-        else f"{path} has SHA-256 {found}, expected {archive.sha256}"
-    )
+    if found == archive.sha256:
+        return None
+    return f"{path} has SHA-256 {found}, expected {archive.sha256}"
 
 
 def _unpack_archive(path: Path, folder: Path, files: Sequence[DataFile]) -> None:

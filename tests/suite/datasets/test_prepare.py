@@ -164,6 +164,25 @@ def test_a_link_to_another_disk_is_kept_and_the_set_made_there(tmp_path: Path) -
         assert [path.name for path in (tmp_path / "disk").iterdir()] == ["digits"]
 
 
+@pytest.mark.parametrize("where", ["", "below"])
+def test_a_folder_is_not_replaced_by_what_is_taken_from_it(
+    where: str, digits_files: Path, tmp_path: Path
+) -> None:
+    """Where the data set's folder is a link to a person's own."""
+    own = tmp_path / "own"
+    (own / where).parent.mkdir(parents=True, exist_ok=True)
+    digits_files.rename(own / where)
+    (own / "notes.txt").touch()
+    link = data_set_folder("digits", tmp_path / "home")
+    link.parent.mkdir(parents=True)
+    link.symlink_to(own)
+    with pytest.raises(SuiteError, match=f"{link} is a link to {own}, .*; remove the link, or "):
+        prepare.from_directory("digits", own / where, tmp_path / "home")
+    assert (own / "notes.txt").is_file()
+    link.unlink()
+    assert prepare.from_directory("digits", own / where, tmp_path / "home").contents.verified
+
+
 def test_a_set_that_cannot_be_replaced_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
