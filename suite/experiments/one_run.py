@@ -191,7 +191,8 @@ def _measure_baseload(
 def _out_of_memory(request: RunRequest, environment: Environment, progress: Progress) -> str:
     """The error sentence, with what took the memory and what to do."""
     size, path = request.training.global_batch_size, request.training.output_directory
-    taken = [f"mini-batches of {size} samples", *(limit.setting for limit in request.limits)]
+    taken = [f"mini-batches of {size} samples"]
+    taken += [limit.setting for limit in request.limits if limit.v2 == "memory"]
     if request.neighbours:
         taken.append(counted(request.neighbours, "neighbour"))
         advice = "choose fewer neighbours, or a smaller --batch-size"

@@ -18,7 +18,7 @@ from suite.experiments import memory, one_run
 from suite.experiments.memory import largest_batch, ran_out_of_memory
 from suite.files.json_file import write_json
 from suite.launch.environments import Environment
-from suite.machine.limits import Limit, memory_limit
+from suite.machine.limits import Limit, cpu_quota, memory_limit
 from suite.machine.procfs import kills_for_memory
 from tests.builders import Scenario, make_record, make_request
 from tests.every_case import some
@@ -89,7 +89,8 @@ def test_sizes_are_tried_under_the_limits_of_the_run(
 
 def test_beside_neighbours_no_size_is_tried(tmp_path: Path) -> None:
     run = failed_run(tmp_path / "run", 1, "MemoryError\n")
-    request = replace(hungry(4, run), neighbours=2, limits=(memory_limit(600),))
+    limits = (cpu_quota(0.5), memory_limit(600))
+    request = replace(hungry(4, run), neighbours=2, limits=limits)
     said = one_run._out_of_memory(request, HERE, silent)
     assert said.startswith(
         "Out of memory with mini-batches of 4 samples and memory_mb 600 and 2 neighbours; choose"
