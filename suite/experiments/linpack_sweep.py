@@ -30,8 +30,8 @@ Say = Callable[[str], None]
 SHARE_OF_FREE = 0.95
 """What a matrix by memory may take: between the runs of a study the free memory changes."""
 SIMILAR = 0.8
-"""Share of the wanted order from which on that of an earlier run is of the same study: without
---size, and where block sizes were tried."""
+"""An earlier run with at least this share of the wanted order is of the same study: without --size,
+and where block sizes were tried."""
 
 
 @dataclass(frozen=True)
