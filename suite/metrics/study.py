@@ -1,6 +1,7 @@
 """A study: runs that differ in one setting. Everything in ``study.json`` is computed from the
 bundles in its folder."""
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from suite.metrics.figure import Figure, mean_figure, unknown_figure
 from suite.metrics.rank_figures import IN_COMPUTE
 from suite.metrics.scaling_model import Observation, Scaling, ScalingModel, fit_scaling
 from suite.metrics.sealed_record import SealedRecord
-from suite.metrics.summary import wire_of
+from suite.metrics.summary import NOT_SPLIT, wire_of
 from suite.metrics.wire_figures import gradient_bytes
 
 VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -209,11 +210,12 @@ def _figures(
     runs: Sequence[StudyRunTimes], scaling: Scaling | None, single_rank_s: Sequence[float]
 ) -> PointFigures:
     def mean(values: Sequence[float], unit: str) -> Figure:
-        return mean_figure(values, unit, STEPS, TOO_SHORT)
+        is_split = not any(map(math.isnan, values))
+        return mean_figure(values if is_split else (), unit, STEPS, NOT_SPLIT)
 
     def of_exchange(values: Sequence[float], unit: str = "s") -> Figure:
         is_timed = all(run.is_exchange_timed for run in runs)
-        return mean_figure(values if is_timed else (), unit, STEPS, IN_COMPUTE)
+        return mean(values, unit) if is_timed else unknown_figure(unit, STEPS, IN_COMPUTE)
 
     efficiency = unknown_figure(
         "ratio", STEPS, NO_MODEL if scaling is None else "the study has no run on one rank"
@@ -221,10 +223,10 @@ def _figures(
     if scaling is not None and single_rank_s:
         base_s = sum(single_rank_s) / len(single_rank_s)
         shares = runs[0].ranks if scaling is Scaling.STRONG else 1
-        of_runs = mean([base_s / (shares * run.step_s) for run in runs], "ratio")
-        efficiency = replace(
-            of_runs, value=base_s * len(runs) / (shares * sum(run.step_s for run in runs))
-        )
+        efficiency = mean([base_s / (shares * run.step_s) for run in runs], "ratio")
+        if efficiency.value is not None:
+            of_means = base_s * len(runs) / (shares * sum(run.step_s for run in runs))
+            efficiency = replace(efficiency, value=of_means)
     return PointFigures(
         step_s=mean([run.step_s for run in runs], "s"),
         samples_per_s=mean([run.samples_per_step / run.step_s for run in runs], "samples/s"),
@@ -254,6 +256,8 @@ def _model(
     ]
     if not all(run.is_exchange_timed for run in runs):
         return None, IN_COMPUTE
+    if any(math.isnan(run.step_s) for run in runs):
+        return None, NOT_SPLIT
     if len(observations) < len(runs):
         return None, NO_PARAMETERS
     try:

@@ -14,7 +14,14 @@ from suite.files.json_file import read_json, write_json
 from suite.metrics import matrix_record
 from suite.metrics.rank_figures import IN_COMPUTE
 from suite.metrics.scaling_model import Algorithm, Scaling
-from suite.metrics.study import SWEEP, analyse_study, folder_name, read_study, run_times
+from suite.metrics.study import (
+    NO_MODEL,
+    SWEEP,
+    analyse_study,
+    folder_name,
+    read_study,
+    run_times,
+)
 from suite.metrics.summary import NOT_SPLIT
 from tests.builders import Scenario, make_bundle
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -56,6 +63,27 @@ def test_a_step_whose_parts_are_not_timed_is_unknown(template: Path, tmp_path: P
     for figure in (figures.step_s, figures.step_compute_s, figures.samples_per_s):
         assert (figure.value, figure.reason) == (None, NOT_SPLIT)
     assert figures.step_fetch_stall_s.value == 0.0
+
+
+@pytest.mark.parametrize("values", [("1",), ("1", "2"), ("1", "2", "4")])
+@pytest.mark.parametrize("scaling", [Scaling.STRONG, None])
+def test_a_study_with_steps_whose_parts_are_not_timed_is_written_without_them(
+    template: Path, tmp_path: Path, values: tuple[str, ...], scaling: Scaling | None
+) -> None:
+    """On a GPU one rank has asynchronous timing by default, several have synchronised timing."""
+    bundle_of(template, tmp_path / folder_name("1", 1), 1, math.nan, math.nan)
+    for value in values[1:]:
+        bundle_of(template, tmp_path / folder_name(value, 1), int(value), 0.02, 0.001)
+    study = analyse_study(tmp_path, plan(values, scaling, repetitions=1))
+    SWEEP.write(tmp_path, study)
+    assert read_study(tmp_path) == study
+    alone, *several = (point.figures for point in study.points)
+    unknown = [figure for name, figure in vars(alone).items() if name != "efficiency"]
+    if scaling is not None:
+        unknown += [figures.efficiency for figures in (alone, *several)]
+    assert {(figure.value, figure.reason) for figure in unknown} == {(None, NOT_SPLIT)}
+    assert all(figures.step_s.value == pytest.approx(0.021) for figures in several)
+    assert (study.model, study.model_reason) == (None, NOT_SPLIT if scaling else NO_MODEL)
 
 
 @pytest.mark.parametrize(
