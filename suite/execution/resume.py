@@ -29,6 +29,7 @@ MAY_DIFFER = (
     "cache_cleared",
     "output_directory",
     "data.directory",
+    "recomputation.spill_folder",
     "parallel.ranks",
     "parallel.nodes",
     "parallel.collective",

@@ -154,6 +154,18 @@ def test_fewer_nodes_may_go_on_and_nothing_else_changes(
             resume._refuse_other_training(asked, record, tmp_path)
 
 
+@pytest.mark.parametrize("recorded", ["/mnt/ssd", "$HOME/ssd", "$ELSEWHERE/ssd"])
+def test_activations_may_be_stored_in_another_folder(recorded: str, tmp_path: Path) -> None:
+    """Records of earlier versions have its path."""
+    asked = request(tmp_path)
+    planned = contract.Recomputation(2, 1, 1.0, "store all", [], [], "/mnt/ssd")
+    asked = replace(asked, training=asked.training._replace(recomputation=planned))
+    values = records_of(asked).request_values(asked.training)
+    values["recomputation"]["spill_folder"] = recorded
+    record: Any = SimpleNamespace(request=values)
+    resume._refuse_other_training(asked, record, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("name", "before", "now", "said"),
     [
