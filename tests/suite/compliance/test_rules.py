@@ -30,9 +30,8 @@ from tests.builders import RICH, make_bundle
 from tests.every_case import EVERY_CASE, one_of_each
 from tests.faults import all_faults
 from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.fault import BUNDLE, Fault, Scope, in_turn, save_after, sealed
-from tests.faults.edits.log_edits import add_point, remove_event, set_everywhere
-from tests.faults.edits.reading_edits import scale_readings
+from tests.faults.edits.fault import BUNDLE, Fault, Scope, sealed
+from tests.faults.edits.log_edits import remove_event, set_everywhere
 from tests.kept_outputs import in_short, kept, plain
 
 MISSED = "target-missed"
@@ -114,15 +113,6 @@ def judged(
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_good_bundle_has_no_finding(ranks: int, good_bundle_of: Callable[[int], Path]) -> None:
     assert check_bundle(good_bundle_of(ranks)).findings == ()
-
-
-def test_an_adaptation_s_links_carry_the_gradients_of_the_part_that_is_trained(
-    good_bundle_of: Callable[[int], Path],
-) -> None:
-    path = good_bundle_of(2)
-    part = add_point("trained", {"names": ["fc1.weight"], "parameters": 20_000})
-    save_after(in_turn(scale_readings("network", "", 0.5), part), recompute=True)(path)
-    assert "links-carry" not in {finding.check for finding in check_bundle(path).findings}
 
 
 @pytest.mark.parametrize(("check", "fault"), OF_RUNS, ids=names(OF_RUNS))

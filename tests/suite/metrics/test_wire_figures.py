@@ -71,13 +71,6 @@ def test_numbers_of_16_bits_need_half_the_time() -> None:
     assert exact is not None and rounded == pytest.approx(exact / 2)
 
 
-def test_a_part_of_the_model_needs_the_time_of_its_own_gradients() -> None:
-    log = log_of([0.02], [MBIT_S] * 2)
-    part = LogEvent(3, 0.0, "POINT_IN_TIME", "trained", {"parameters": 850}, {})
-    limit = wire_figures([replace(log, events=(*log.events, part))], EXACT)["wire_limit_s"]
-    assert limit.value == pytest.approx(850 * 32 / 1e6)
-
-
 def test_an_exchange_is_that_of_the_rank_that_waits_the_least_and_the_mean_of_the_epochs() -> None:
     figures = wire_figures([log_of([0.05, 0.02], [100 * MBIT_S] * 2), log_of([0.03, 0.04])], EXACT)
     assert figures["exchange_span_s"].value == pytest.approx((0.03 + 0.02) / 2)
