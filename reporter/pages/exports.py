@@ -12,6 +12,7 @@ import pyarrow.parquet
 from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.data.entry_scores import OF_ENTRIES
 from reporter.data.missed import TIME_TO_TARGET
+from reporter.data.words import property_name
 from reporter.pages.shared import Page
 from suite.files.spreadsheet import safe_frame
 
@@ -51,6 +52,7 @@ def _epochs(row: LeaderboardRow) -> dict[str, Any]:
 def board_frame(board: Leaderboard) -> pandas.DataFrame:
     """One row per row of the page. Columns are named after their figures, with the unit added where
     the page shows another one."""
+    measured_by = dict(board.same).get(property_name(ENERGY))
     rows: list[dict[str, Any]] = []
     for row in board.rows:
         values: dict[str, Any] = {
@@ -65,7 +67,8 @@ def board_frame(board: Leaderboard) -> pandas.DataFrame:
         }
         values |= _epochs(row) | {"runs": row.entry["runs"], "reached": row.entry["reached"]}
         values |= {facet.name: value for facet, value in zip(board.facets, row.facets, strict=True)}
-        values |= {name: shared for name, shared in board.same if name == ENERGY}
+        if measured_by is not None:
+            values[ENERGY] = measured_by
         for column, cell in zip(board.columns, row.cells, strict=True):
             name = column.exported
             values[name] = float(cell.raw) if cell.raw else None
