@@ -226,10 +226,10 @@ def rendered(board: Leaderboard) -> str:
     return str(module.board(board_view(board), ""))  # type: ignore[attr-defined]
 
 
-def entry_rows(board: Leaderboard) -> str:
-    """The table of all entries of a board."""
+def entry_rows(board: Leaderboard, state: str = "accepted") -> str:
+    """The table of a board's entries in this state."""
     module = templates().get_template("rows.html").module
-    table = entry_table(board, board.accepted)
+    table = entry_table(board, getattr(board, state))
     return str(module.entry_table(table, "board", "all entries", ""))  # type: ignore[attr-defined]
 
 
@@ -241,6 +241,25 @@ def test_an_energy_is_among_those_of_its_instrument(boards: dict[str, Leaderboar
         for chart in charts:
             assert len({row.best.instrument for row in chart.rows}) == 1
             assert chart.rows[0].times == ""
+
+
+def test_energies_that_only_refused_entries_have_are_sorted_by_instrument_too(
+    boards: dict[str, Leaderboard],
+) -> None:
+    """They stand in optional columns."""
+    board = boards["lenet"]
+    without = tuple(
+        replace(cell, raw="") if cell.column.is_energy else cell for cell in board.accepted[0].cells
+    )
+    alone = replace(
+        board, accepted=(replace(board.accepted[0], cells=without),), refused=board.accepted
+    )
+    energies = sum(column.is_energy for column in alone.other_columns)
+    assert alone.energy is None and energies > 1
+    _, *rows = entry_rows(alone, "refused").split("<tr id=e-")
+    for row, text in zip(alone.refused, rows, strict=True):
+        places = re.findall(r"<td data-v[^>]* data-place=(\d+)", text)
+        assert places == [str(row.instrument)] * energies
 
 
 def test_a_provisional_entry_is_in_no_headline_and_behind_all_confirmed_ones(
