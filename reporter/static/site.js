@@ -404,7 +404,8 @@ class BoardTools {
         columns.push({ name: `${head.dataset.name || key}_spread`, values: spreads, isNumber: true });
       }
     }
-    if (this.energy) columns.push({ name: "energy", values: shown.map((row) => this.cell(row, this.energy).querySelector(".by")?.textContent ?? null) }); // what measured it, always
+    const ofAll = this.table.querySelector(".by")?.textContent ?? null; // where all rows share the instrument no column has it
+    if (this.energy) columns.push({ name: "energy", values: shown.map((row) => (this.index.has("energy") ? this.text(row, "energy") : ofAll)) }); // what measured it, always
     const made = { csv: [asCsv, "text/csv"], json: [asJson, "application/json"], parquet: [asParquet, "application/vnd.apache.parquet"] }[format];
     const link = element("a", { download: `${this.table.dataset.slug}.${format}`, href: URL.createObjectURL(new Blob([made[0](columns, shown.length)], { type: made[1] })) });
     link.click();

@@ -20,6 +20,7 @@ from tests.builders import run_id
 from tests.every_case import one_of_each, some
 from tests.open_round import SLUG
 from tests.reporter.figures.test_figures import radar_of
+from tests.reporter.gallery import make_template, many_entries, render
 
 pytestmark = pytest.mark.browser
 BOARD = f"boards/lenet-closed-mnist-{SLUG}.html"
@@ -266,6 +267,23 @@ def test_downloads_hold_exactly_the_shown_rows_and_columns(
         row["time_to_target_s"] == whole["time_to_target_s"]
         and row["energy_per_epoch_j_spread"] == whole["energy_per_epoch_j_spread"]
     )
+
+
+@pytest.mark.parametrize(("entries", "instruments"), [(2, 1), (4, 2)])
+def test_a_saved_table_names_the_instrument_of_energies_without_an_expected_one(
+    entries: int, instruments: int, tab: Tab, tmp_path: Path
+) -> None:
+    """An entry at a batch size without a reference point has the energy of an epoch only."""
+    frames = many_entries(make_template(tmp_path / "run"), entries)
+    tab.open((render(frames, tmp_path / "site") / BOARD).as_uri())
+    written = tab.run("[...document.querySelectorAll('#board .by')].map((by) => by.textContent)")
+    assert (len(written), len(set(written))) == (entries, instruments)
+    tab.run("document.querySelector('#board .by').remove()")
+    with tab.page.expect_download() as download:
+        tab.page.click(".menu:has([data-save]) > summary")
+        tab.page.click("[data-save=csv]")
+    download.value.save_as(tmp_path / "saved.csv")
+    assert pandas.read_csv(tmp_path / "saved.csv")["energy"].tolist() == written
 
 
 def test_a_cell_links_to_its_evidence(tab: Tab, site: Path) -> None:
