@@ -20,7 +20,7 @@ EVALUATION_S, FIRST_EPOCH_J, EVALUATION_J = (
 )
 
 NOT_EVALUATED = "no epoch or no evaluation was finished"
-OUTSIDE_EPOCHS = "(the run's total minus the sum of its epochs) / number of epochs"
+OUTSIDE_EPOCHS = "(the run's total minus the sum of its epochs) / epochs to the last evaluation"
 QUOTIENTS = (
     ("fetch_stall_share", "fetch_stall_s", "time_to_epoch_s", "ratio"),
     ("mean_power_w", "energy_per_epoch_j", "time_to_epoch_s", "W"),

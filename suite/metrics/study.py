@@ -85,7 +85,8 @@ class PointFigures:
     ``step_s`` is rank 0's fetch stall, copy, compute and communication. ``exchange_s`` is the
     minimum over the ranks of the time in a step's exchange; ``waiting_s`` is the mean over the
     ranks beyond it, the wait for the slowest rank. ``busy_s`` is ``step_s`` minus ``exchange_s``.
-    All three are unknown with the framework's collectives, which exchange in the backward pass.
+    These three and ``exchange_share`` are unknown with the framework's collectives, which exchange
+    in the backward pass.
     ``efficiency`` of mean times is T(1) / (n T(n)) in strong scaling, T(1) / T(n) in weak; its
     spread is that of T(n).
     """

@@ -365,8 +365,9 @@ RULES = (
     Rule(
         "submission-convergence",
         "A closed entry does not reach the target in significantly fewer epochs (p ≤ 0.01) than the"
-        " reference with the same batch size and learning rate. If the batch size is the same but"
-        " the learning rate is not, an entry that needs significantly fewer epochs is reviewed.",
+        " reference with the same batch size and learning rate (within one percent). If the batch"
+        " size is the same but the learning rate is not, an entry that needs significantly fewer"
+        " epochs is reviewed.",
         "An implementation that computes the same training needs about as many epochs. An entry"
         " that needs significantly fewer computes something else, or has a better learning rate."
         " Another learning rate within the workload's range is allowed; if the review accepts it,"
