@@ -107,7 +107,8 @@ def test_a_part_is_trained_from_a_checkpoint(
         end, expected = found[f"end/parameter/{each}"], found[f"expected/parameter/{each}"]
         if each in found["trained"]:
             assert not np.array_equal(end, start)
-            assert np.abs(end - expected).max() < 2e-2 * np.abs(expected - start).max()
+            # by norm: where rounding decides a ReLU, single numbers differ by several percent
+            assert np.linalg.norm(end - expected) < 2e-2 * np.linalg.norm(expected - start)
         else:
             assert np.array_equal(end, start) and np.array_equal(expected, start.astype(float))
     for each in (each for each in checkpoint if each.startswith("statistic/")):
