@@ -113,11 +113,13 @@ class Place:
         path.write_text(json.dumps(record))
         sign_evidence(path, key or signing_key())
 
-    def replicate(self, originals: int = 3, key: Path | None = None) -> Path:
-        """A replication of the first runs in lab's name; returns its record."""
+    def replicate(self, originals: int = 3, key: Path | None = None, seeds: int = 3) -> Path:
+        """A replication of the first runs in lab's name, by fresh runs of the first seeds; returns
+        its record."""
         folder = self.replications / "lab"
         for number in (1, 2, 3):
-            make_bundle(run_folder(folder, number), fresh_run(number, 1 + (number - 1) % originals))
+            seed = 1 + (number - 1) % min(originals, seeds)
+            make_bundle(run_folder(folder, number), fresh_run(number, seed))
         old = tuple(measure_run(Bundle(run)) for run in self.runs[:originals])
         new = tuple(measure_run(Bundle(run_folder(folder, number))) for number in (1, 2, 3))
         found = compare_runs(old, new, ())
@@ -384,6 +386,7 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
         NOBODY,
     ),
     "a replication of one run of three": (lambda place: place.replicate(1), SELF, NOBODY),
+    "three fresh runs of one run of three": (lambda place: place.replicate(seeds=1), SELF, NOBODY),
     "a replication of other bundles": (
         replication_of_other_runs,
         SELF,

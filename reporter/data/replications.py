@@ -64,7 +64,8 @@ def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownRep
         raise SuiteError("the replicated runs belong to several entries")
     (entry,) = entries
     members = {name for name, each in placed.items() if each.run["entry_id"] == entry}
-    is_whole = members <= {run.run_id for run in record.originals}
+    repeated = {run.seed for run in record.runs}
+    is_whole = members <= {run.run_id for run in record.originals if run.seed in repeated}
     return entry, _row(record, folder / RECORD, submitters, is_whole)
 
 

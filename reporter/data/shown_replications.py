@@ -20,8 +20,8 @@ class ShownReplication:
 
     ``replication_id`` is ten hexadecimal digits of the record's SHA-256, ``file`` the record.
     ``is_signed``: with the organization's own key, by submissions/ALLOWED_SIGNERS.
-    ``is_of_all_runs``: every run of the entry is one of its originals. Verdicts are confirmed,
-    refuted or undecided.
+    ``is_of_all_runs``: every run of the entry is one of its originals, with a fresh run of its
+    seed. Verdicts are confirmed, refuted or undecided.
     """
 
     replication_id: str

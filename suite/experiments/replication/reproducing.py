@@ -138,6 +138,12 @@ def reproduce(
             f"{ours!r} made the original runs, too: a replication counts only if another"
             " organization makes it (--org)."
         )
+    if len(planned.requests) < len(planned.originals):
+        report(
+            f"{len(planned.requests)} fresh runs repeat only some of the"
+            f" {len(planned.originals)} originals: the mark *reproduced by X* needs all (--runs"
+            f" {len(planned.originals)})."
+        )
     find_environment(planned.requests[0].framework)
     labels = [f"seed {request.training.seed}" for request in planned.requests]
     run_all(planned.requests, labels, are_done(planned.requests), command, progress)

@@ -177,23 +177,32 @@ def test_a_record_that_says_something_else_of_its_original_is_told(
     )
 
 
-def test_a_replication_by_the_runs_own_organization_is_told_before_its_hours(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("organization", "originals", "sentences"),
+    [
+        ("lab", 3, []),
+        ("acme", 3, ["'acme' made the original runs, too: a replication counts only if another"]),
+        ("lab", 5, ["3 fresh runs repeat only some of the 5 originals: the mark"]),
+    ],
+)
+def test_a_replication_that_earns_no_mark_is_told_before_its_hours(
+    organization: str,
+    originals: int,
+    sentences: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setattr(reproducing, "find_environment", lambda _: 1 / 0)
     of_acme = SimpleNamespace(request=SimpleNamespace(organization="acme"))
     told: list[str] = []
-    for organization in ("acme", "lab"):
-        planned = PlannedReplication(
-            tmp_path,
-            (of_acme,),
-            (SimpleNamespace(framework=None),),
-            organization,
-            None,  # type: ignore[arg-type]
-        )
-        with pytest.raises(ZeroDivisionError):
-            reproducing.reproduce(planned, report=told.append)
-    assert (
-        len(told) == 1
-        and "'acme' made the original runs, too: a replication counts only if another" in told[0]
+    planned = PlannedReplication(
+        tmp_path,
+        (of_acme,) * originals,  # type: ignore[arg-type]
+        (SimpleNamespace(framework=None),) * 3,  # type: ignore[arg-type]
+        organization,
+        None,
     )
+    with pytest.raises(ZeroDivisionError):
+        reproducing.reproduce(planned, report=told.append)
+    assert len(told) == len(sentences)
+    assert all(map(str.startswith, told, sentences))
