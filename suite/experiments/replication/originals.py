@@ -20,7 +20,7 @@ from suite.compliance.checker import find_bundles
 from suite.errors import FileError, SuiteError
 from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Shares, Wire
 from suite.launch.placement import Placement
-from suite.metrics.replication_record import common_settings
+from suite.metrics.replication_record import common_settings, measure_run
 
 MAX_ORIGINALS = 100
 
@@ -41,8 +41,8 @@ class Original:
 def find_originals(path: Path) -> tuple[Original, ...]:
     """The bundle at ``path``, or all bundles below it, which must be of one entry.
 
-    Raises SuiteError for bundles that differ in more than the seed, that have one seed twice, or
-    whose files are not those that were sealed.
+    Raises SuiteError for bundles that differ in more than the seed, that have one seed twice, that
+    are resumed runs or have no step records, or whose files are not those that were sealed.
     """
     found = tuple(_original(bundle) for bundle in find_bundles(path))
     if len(found) > MAX_ORIGINALS:
@@ -68,7 +68,14 @@ def _original(path: Path) -> Original:
     for name, digest in file_digests(path).items():
         if name != WITHDRAWN and f"{digest}  {name}" not in listed:
             raise FileError(path / name, f"does not match {MANIFEST}; `suite check` says more")
-    return Original(bundle, read_request(bundle.run(), f"{path / RUN}"))
+    run = bundle.run()
+    if run.resumed is not None:
+        raise SuiteError(
+            f"{path} is a resumed run, whose first steps do not follow from its seed; reproduce a"
+            " run that began with its initial weights."
+        )
+    measure_run(bundle)  # refused before the hours of the fresh runs
+    return Original(bundle, read_request(run, f"{path / RUN}"))
 
 
 def _refuse_other_entry(first: Original, other: Original) -> None:

@@ -3,6 +3,7 @@ and the page."""
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -108,6 +109,35 @@ def test_what_cannot_be_made_again_is_refused_in_a_sentence(
 ) -> None:
     answer = suite.refused(f"reproduce {original} {options}")
     assert sentence in answer.stderr
+
+
+def no_steps(bundle: EditableBundle) -> None:
+    bundle.steps = bundle.steps[:0]
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (
+            lambda bundle: bundle.run.update(resumed={"epoch": 2}),
+            "is a resumed run, whose first steps",
+        ),
+        (no_steps, "has no step records; there is nothing to compare."),
+    ],
+    ids=["resumed", "no steps"],
+)
+def test_a_run_that_cannot_be_compared_is_refused_before_its_hours(
+    edit: Callable[[EditableBundle], None],
+    sentence: str,
+    suite: Run,
+    original: Path,
+    tmp_path: Path,
+) -> None:
+    bundle = EditableBundle(Path(shutil.copytree(original, tmp_path / "run")))
+    edit(bundle)
+    bundle.save()
+    answer = suite.refused(f"reproduce {bundle.path} --output {tmp_path}/lab")
+    assert sentence in answer.stderr and not (tmp_path / "lab").exists()
 
 
 def test_runs_of_several_entries_are_refused(suite: Run, original: Path, tmp_path: Path) -> None:
