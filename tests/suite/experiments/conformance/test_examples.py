@@ -3,6 +3,7 @@ of its mistakes, and no others."""
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,6 +29,7 @@ from suite.launch.environments import Environment, find_environment
 from suite.verify.probing import build_probe
 from suite.verify.verdict import verify_implementations
 from tests.conftest import Run, environment_of
+from tests.faults.edits.editable_bundle import EditableBundle
 
 LANGUAGES = (
     pytest.param(
@@ -122,6 +124,40 @@ def test_mistakes_fail_their_points(tmp_path: Path) -> None:
     found = set(failed(tmp_path / "theirs")) - OF_THE_REFERENCE
     of_records = {"accuracy-counts", "log-chain"}
     assert found == of_records | {"other-seed", "refusal", "step-limit", "training-states"}
+
+
+def changed(key: str, value: object) -> Callable[[EditableBundle], None]:
+    return lambda bundle: bundle.event(key).update(value=value)
+
+
+def no_losses(bundle: EditableBundle) -> None:
+    bundle.steps = bundle.steps.drop(columns="loss")
+
+
+@pytest.mark.parametrize(
+    ("edit", "rules"),
+    [
+        (lambda bundle: None, set()),
+        (lambda bundle: bundle.remove("ranks"), {"steps-complete"}),
+        (changed("learning_rates", [9.0, 9.0, 9.0]), {"log-agrees"}),
+        (changed("peak_rss_of_ranks", "big"), {"memory-fits"}),
+        (changed("framework_version", 1.0), {"system-agrees"}),
+        (
+            lambda bundle: bundle.event("run_stop")["metadata"].update(status="aborted"),
+            {"ends-as-asked"},
+        ),
+        (no_losses, {"bundle-readable"}),
+    ],
+    ids=["honest", "ranks", "rates", "peaks", "version", "status", "losses"],
+)
+def test_a_point_of_a_rule_passes_if_the_run_breaks_none_of_its_checks(
+    edit: Callable[[EditableBundle], None], rules: set[str], good_bundle: Path, tmp_path: Path
+) -> None:
+    bundle = EditableBundle(Path(shutil.copytree(good_bundle, tmp_path / "run")))
+    edit(bundle)
+    bundle.save()
+    found = {point.name for point in points._judged(bundle.path) if not point.passed}
+    assert found == rules
 
 
 def test_a_folder_without_a_manifest_ends_the_test(tmp_path: Path) -> None:
