@@ -12,6 +12,7 @@ import pytest
 from reference_impls import contract
 from reference_impls.definitions import request_facts
 from suite.bundle.log import read_log
+from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import (
     Framework,
     load_framework,
@@ -269,6 +270,22 @@ def test_the_first_loss_follows_from_the_seed_and_from_nothing_else(
     run = SimpleNamespace(training=training)
     found = points._repeated(framework, None, run, tmp_path, bundle)  # type: ignore[arg-type]
     assert [each.passed for each in found if each.name.endswith("seed")] == passed
+
+
+def no_rows(bundle: EditableBundle) -> None:
+    bundle.steps = bundle.steps[:0]
+
+
+@pytest.mark.parametrize("edit", [no_rows, no_losses])
+def test_a_training_without_step_records_fails_its_point(
+    edit: Callable[[EditableBundle], None], good_bundle: Path, tmp_path: Path
+) -> None:
+    bundle = EditableBundle(Path(shutil.copytree(good_bundle, tmp_path / "run")))
+    edit(bundle)
+    bundle.save()
+    (point,) = points._repeated(None, None, None, tmp_path, Bundle(bundle.path))  # type: ignore[arg-type]
+    assert (point.name, point.passed) == ("same-seed", False)
+    assert "no step records" in point.observed
 
 
 def test_output_keeps_what_the_test_wrote(suite: Run, tmp_path: Path) -> None:
