@@ -2,6 +2,7 @@
 of its mistakes, and no others."""
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -270,6 +271,18 @@ def test_the_first_loss_follows_from_the_seed_and_from_nothing_else(
     run = SimpleNamespace(training=training)
     found = points._repeated(framework, None, run, tmp_path, bundle)  # type: ignore[arg-type]
     assert [each.passed for each in found if each.name.endswith("seed")] == passed
+
+
+@pytest.mark.parametrize(
+    ("losses", "passed"),
+    [([2.0, 1.0], True), ([2.0, 1.1], False), ([2.0], False), ([2.0, math.nan], False)],
+)
+def test_every_first_step_is_the_references(
+    losses: list[float], passed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(points, "replay_steps", lambda *_: Trained([2.0, 1.0]))
+    point = points._like_reference(None, Trained(losses))  # type: ignore[arg-type]
+    assert point.passed is passed
 
 
 def no_rows(bundle: EditableBundle) -> None:
