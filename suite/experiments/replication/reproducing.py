@@ -184,16 +184,25 @@ def _replays(
     outside the checkout none can be made."""
     inside = {framework.name for framework in load_frameworks()}
     bundles = {str(original.bundle.run().run_id): original.bundle for original in planned.originals}
+    options = AuditOptions(data=planned.data)
     return tuple(
-        (
-            ReplayedOriginal(
-                run.run_id,
-                audit(
-                    bundles[run.run_id].path, AuditOptions(data=planned.data), report
-                ).verdict.value,
-            )
-            if run.framework in inside
-            else ReplayedOriginal(run.run_id, CANNOT_TELL)
+        ReplayedOriginal(
+            run.run_id,
+            (
+                _replayed(bundles[run.run_id], options, report)
+                if run.framework in inside
+                else CANNOT_TELL
+            ),
         )
         for run in different
     )
+
+
+def _replayed(bundle: Bundle, options: AuditOptions, report: Report) -> str:
+    """The verdict of the audit; that it cannot tell where none can be made, so that the hours of
+    the fresh runs leave a record."""
+    try:
+        return audit(bundle.path, options, report).verdict.value
+    except SuiteError as error:
+        report(f"{bundle.path} cannot be replayed, so that its losses are undecided: {error}")
+        return CANNOT_TELL

@@ -16,9 +16,11 @@ from suite import api
 from suite.bundle.layout import RUN
 from suite.bundle.replication_folder import RECORD
 from suite.experiments.replication import reproducing
+from suite.experiments.replication.originals import find_originals
 from suite.experiments.replication.reproducing import PlannedReplication
 from suite.files.signature import public_key
 from suite.metrics.replication import REPLICATION
+from suite.metrics.replication_record import ReplayedOriginal, measure_run
 from suite.submission.evidence import sign_evidence
 from tests.builders import make_bundle
 from tests.conftest import Run
@@ -138,6 +140,20 @@ def test_a_run_that_cannot_be_compared_is_refused_before_its_hours(
     bundle.save()
     answer = suite.refused(f"reproduce {bundle.path} --output {tmp_path}/lab")
     assert sentence in answer.stderr and not (tmp_path / "lab").exists()
+
+
+def test_a_replay_that_cannot_be_made_leaves_the_losses_undecided(
+    good_bundle: Path, tmp_path: Path
+) -> None:
+    accumulating = EditableBundle(Path(shutil.copytree(good_bundle, tmp_path / "run")))
+    accumulating.request["accumulation"] = 2
+    accumulating.save()
+    (original,), told = find_originals(accumulating.path), list[str]()
+    planned = PlannedReplication(tmp_path, (original,), (), "lab", None)
+    run = measure_run(original.bundle)
+    replays = reproducing._replays(planned, [run], told.append)
+    assert replays == (ReplayedOriginal(run.run_id, "cannot tell"),)
+    assert "after every 2 mini-batches" in told[-1]
 
 
 def test_runs_of_several_entries_are_refused(suite: Run, original: Path, tmp_path: Path) -> None:
