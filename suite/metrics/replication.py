@@ -17,7 +17,8 @@ from pathlib import Path
 from suite.bundle.machines import OF_KIND, different_fields
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import AGAIN, MAX_RUNS, RECORD, fresh_runs, sealed_files
-from suite.catalog.audit_tolerances import load_audit_tolerances
+from suite.catalog.audit_tolerances import OUTSIDE, load_audit_tolerances, tolerances_name
+from suite.catalog.frameworks import REFERENCE
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.catalog.reproduction import Reproduction, load_reproduction
 from suite.errors import SuiteError
@@ -99,8 +100,9 @@ def _agrees(original: MeasuredRun, fresh: MeasuredRun) -> bool:
     if (original.losses_sha256, original.steps) == (fresh.losses_sha256, fresh.steps):
         return True
     count = min(len(original.losses), len(fresh.losses))
+    name = tolerances_name(original.framework)
     tolerances = load_audit_tolerances(original.workload).per_step(
-        original.framework, original.framework, count
+        name, REFERENCE if name == OUTSIDE else name, count
     )
     losses = ReplayedLosses(
         original.losses[:count], fresh.losses[:count], None, tolerances, (None,) * count
@@ -117,7 +119,9 @@ def _losses(
     equal = sum((run.seed, run.losses_sha256) in digests for run in fresh)
     steps = min(len(run.losses) for run in (*originals, *fresh))
     different = needs_replay(originals, fresh)
-    if not different:
+    # version 0.2 replayed runs that need no replay now
+    undecided = [*(replay.run_id for replay in replays), *(run.run_id for run in different)]
+    if not undecided:
         return LossesCompared(CONFIRMED, None, steps, equal)
     verdicts = {replay.run_id: replay.verdict for replay in replays}
     contradicted = [
@@ -130,7 +134,7 @@ def _losses(
             REFUTED, f"a replay contradicts the losses of {contradicted[0]}", steps, equal
         )
     reason = (
-        f"a fresh run's losses differ from those of {different[0].run_id}, and no replay shows"
+        f"a fresh run's losses differ from those of {undecided[0]}, and no replay shows"
         " whether rounding explains that"
     )
     return LossesCompared(UNDECIDED, reason, steps, equal)

@@ -201,14 +201,31 @@ def test_other_losses_need_a_replay_that_decides(original: MeasuredRun) -> None:
     )
 
 
-def test_a_rounded_loss_is_within_its_tolerance(original: MeasuredRun) -> None:
-    other = (*original.losses[:4], original.losses[4] * (1 + 1e-6), *original.losses[5:])
-    found = compare_runs(
-        [original],
-        fresh_of(original, 10.02, 9.99, 10.01, losses=other, losses_sha256="another"),
-        (),
-    ).losses
-    assert (found.verdict, found.equal_runs, found.steps) == (CONFIRMED, 0, 10)
+@pytest.mark.parametrize("framework", ["pytorch", "lenet-c"])
+@pytest.mark.parametrize(
+    ("times", "replays", "verdict"),
+    [
+        (1 + 1e-6, (), CONFIRMED),
+        (1 + 1e-6, ("cannot tell",), UNDECIDED),
+        (1 + 1e-2, (), UNDECIDED),
+    ],
+    ids=["rounded", "replayed by version 0.2", "beyond"],
+)
+def test_a_rounded_loss_is_within_its_tolerance(
+    framework: str,
+    times: float,
+    replays: tuple[str, ...],
+    verdict: ReplicationVerdict,
+    original: MeasuredRun,
+) -> None:
+    """That of an implementation outside the checkout is as wide as any framework's."""
+    theirs = replace(original, framework=framework)
+    other = (*original.losses[:4], original.losses[4] * times, *original.losses[5:])
+    fresh = fresh_of(theirs, 10.02, 9.99, 10.01, losses=other, losses_sha256="another")
+    replayed = [ReplayedOriginal(original.run_id, each) for each in replays]
+    found = compare_runs([theirs], fresh, replayed).losses
+    assert (found.verdict, found.equal_runs, found.steps) == (verdict, 0, 10)
+    assert found.reason is None or f"from those of {original.run_id}, and" in found.reason
 
 
 @pytest.mark.parametrize(
