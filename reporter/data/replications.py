@@ -14,7 +14,7 @@ from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import RECORD
 from suite.compliance.folders import REPLICATIONS
 from suite.errors import SuiteError
-from suite.metrics.replication_record import MeasuredRun, Replication, measure_run, read_replication
+from suite.metrics.replication_record import MeasuredRun, Replication, measure_for, read_replication
 from suite.submission.evidence import maker_of
 from suite.submission.signature import allowed_signers
 
@@ -57,7 +57,7 @@ def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownRep
             raise SuiteError(
                 f"the fresh run {run.run_id[:100]} does not comply with the rules of its round"
             )
-    entries = {_original(run, placed) for run in record.originals}
+    entries = {_original(record, run, placed) for run in record.originals}
     rows = [placed[run.run_id].run for run in record.originals]
     submitters = frozenset[str | None]().union(*map(submitters_of, rows))
     if len(entries) > 1:
@@ -69,13 +69,13 @@ def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownRep
     return entry, _row(record, folder / RECORD, submitters, is_whole)
 
 
-def _original(run: MeasuredRun, placed: Mapping[str, PlacedRun]) -> str:
+def _original(record: Replication, run: MeasuredRun, placed: Mapping[str, PlacedRun]) -> str:
     """The entry of an original; raises SuiteError where it is not among the runs, or not what the
     record says of it."""
     found = placed.get(run.run_id)
     if found is None or found.run["state"] != ACCEPTED:
         raise SuiteError(f"the replicated run {run.run_id[:100]} is not among the accepted runs")
-    if measure_run(Bundle(Path(found.run["path"]))) != run:
+    if measure_for(record, Bundle(Path(found.run["path"]))) != run:
         raise SuiteError(
             f"the replication's record disagrees with the bundle of the replicated run"
             f" {run.run_id[:100]}"

@@ -33,7 +33,7 @@ from suite.metrics.replication_record import (
     Replication,
     ReplicationVerdict,
     TimesCompared,
-    measure_run,
+    measure_for,
     read_replication,
 )
 from suite.metrics.sealed_record import SealedRecord
@@ -346,7 +346,7 @@ def _differences(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun])
 def _recomputed(folder: Path) -> Replication:
     """The record with the fresh runs measured again, and compared with its originals."""
     record = read_replication(folder / RECORD)
-    runs = tuple(measure_run(Bundle(path)) for path in fresh_runs(folder)[:MAX_RUNS])
+    runs = tuple(measure_for(record, Bundle(path)) for path in fresh_runs(folder)[:MAX_RUNS])
     compared = compare_runs(record.originals, runs, record.replays)
     return replace(record, runs=runs, comparisons=compared)
 

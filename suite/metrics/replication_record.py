@@ -5,7 +5,7 @@ import enum
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +28,8 @@ COMPARED_STEPS = 10
 """Losses that are compared with tolerances: as many as `suite audit` compares, for the same reason
 (docs/auditing.md)."""
 MAX_LISTED = 10_000
+WITHOUT_GPUS = "0.2.0"
+"""The version whose records do not name the machine's GPUs."""
 UNFIT = "is not a valid replication record"
 OF_PLACE = (
     "seed",
@@ -54,7 +56,7 @@ class ReplicationVerdict(str, enum.Enum):
 @dataclass(frozen=True)
 class MachineFields:
     """The fields of system.json that describe the machine (suite.bundle.machines); None where
-    unknown."""
+    unknown, and ``gpus`` in records of version 0.2."""
 
     device: str
     board: str | None
@@ -68,6 +70,7 @@ class MachineFields:
     kernel: str | None
     operating_system: str | None
     board_digest: str | None
+    gpus: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -234,6 +237,14 @@ def measure_run(bundle: Bundle) -> MeasuredRun:
         foreign_cpu_share=_value(summary.figures.get("foreign_cpu_share")),
         stolen_cpu_share=_stolen_share(summary.figures, system.get("cpu_cores")),
     )
+
+
+def measure_for(record: Replication, bundle: Bundle) -> MeasuredRun:
+    """What a bundle says of its run, as the record tells it."""
+    run = measure_run(bundle)
+    if record.suite_version == WITHOUT_GPUS:
+        return replace(run, machine=replace(run.machine, gpus=None))
+    return run
 
 
 def _stolen_share(figures: Mapping[str, Figure], cores: object) -> float | None:

@@ -1,5 +1,6 @@
 """Fresh runs judge originals: losses, accuracy, times; each confirmed, refuted or undecided."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +9,13 @@ import numpy as np
 import pytest
 
 from proofs.simulate_replications.__main__ import divided, shares, simulate
+from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
-from suite.bundle.replication_folder import RECORD
+from suite.bundle.replication_folder import RECORD, run_folder
 from suite.catalog.reproduction import load_reproduction
 from suite.errors import SuiteError
-from suite.metrics.replication import advised_runs, compare_runs, time_ratio
+from suite.files.digest import sha256
+from suite.metrics.replication import REPLICATION, advised_runs, compare_runs, time_ratio
 from suite.metrics.replication_record import (
     MeasuredRun,
     ReplayedOriginal,
@@ -22,6 +25,7 @@ from suite.metrics.replication_record import (
     read_replication,
 )
 from tests.builders import ORIGINAL, make_bundle, make_replication
+from tests.faults.edits.editable_bundle import EditableBundle
 
 CONFIRMED, REFUTED, UNDECIDED = (
     ReplicationVerdict.CONFIRMED,
@@ -101,6 +105,7 @@ def test_other_times(
         {"power_mode": "15W"},
         {"storage_medium": "a card of another kind"},
         {"memory_size_bytes": 10**9},
+        {"gpus": ("another",)},
     ],
     ids=str,
 )
@@ -324,6 +329,23 @@ def test_divided_runs_are_every_original_with_every_later_window() -> None:
     found = shares(divided([10.0, 10.1, 9.9, 10.0, 10.1], 3))
     assert (found.trials, found.refuted) == (3, 0.0)
     assert shares(divided([10.0, 10.1, 9.9, 10.0, 10.1], 3, 0.5)).refuted == 1.0
+
+
+@pytest.mark.parametrize(("version", "recomputes"), [("0.2.0", True), ("0.3.0", False)])
+def test_a_record_of_version_0_2_names_no_gpus(
+    version: str, recomputes: bool, tmp_path: Path
+) -> None:
+    folder = make_replication(tmp_path / "replication")
+    fresh = EditableBundle(run_folder(folder, 1))
+    fresh.system["gpus"] = ["NVIDIA GeForce RTX 3060"]
+    fresh.save()
+    record = json.loads((folder / RECORD).read_text())
+    record["suite_version"] = version
+    record["runs"][0]["manifest_sha256"] = sha256(fresh.path / MANIFEST)
+    for run in (*record["originals"], *record["runs"]):
+        run["machine"].pop("gpus", None)
+    (folder / RECORD).write_text(json.dumps(record))
+    assert (list(REPLICATION.differences(folder)) == []) is recomputes
 
 
 def test_a_record_reads_back(tmp_path: Path) -> None:
