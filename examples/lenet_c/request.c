@@ -48,15 +48,46 @@ int is_word(const char *json, const char *object, const char *key, const char *w
     return strncmp(value_of(json, object, key), word, strlen(word)) == 0;
 }
 
+/* The four digits of the escape \uXXXX, behind which it moves; 0 for anything else. */
+static unsigned escaped(const char **place) {
+    unsigned code = 0;
+    int length = 0;
+    if (sscanf(*place, "\\u%4x%n", &code, &length) != 1 || length != 6 || !code)
+        return 0;
+    *place += length;
+    return code;
+}
+
+/* Appends a code point in UTF-8; returns where the next one begins. */
+static char *append(char *text, unsigned code) {
+    const int more = (code >= 0x80) + (code >= 0x800) + (code >= 0x10000); /* bytes after the first */
+    static const unsigned FIRST[] = {0, 0xC0, 0xE0, 0xF0};
+    *text++ = (char)(FIRST[more] | code >> 6 * more);
+    for (int left = more - 1; left >= 0; left--)
+        *text++ = (char)(0x80 | (code >> 6 * left & 0x3F));
+    return text;
+}
+
 void text_of(const char *json, const char *object, const char *key, char *text, size_t size) {
-    const char *value = value_of(json, object, key);
+    const char *value = value_of(json, object, key), *const last = text + size - 5; /* room for one, and the zero */
     if (*value++ != '"')
         FAIL("the request's %s is not a text", key);
-    const size_t length = strcspn(value, "\"");
-    if (length >= size || memchr(value, '\\', length))
-        FAIL("the request's %s is too long, or has characters that this reader does not know", key);
-    memcpy(text, value, length);
-    text[length] = 0;
+    while (*value != '"') {
+        unsigned code = *value == '\\' ? escaped(&value) : 0;
+        if (code >= 0xD800 && code < 0xDC00) /* with the next one, a code point beyond 16 bits */
+            code = 0x10000 + ((code - 0xD800) << 10 | (escaped(&value) & 0x3FF));
+        if (!code && *value == '\\' && strchr("\"\\/", value[1]))
+            value++;
+        else if (!code && *value == '\\')
+            FAIL("the request's %s has characters that this reader does not know", key);
+        if (!*value || text > last)
+            FAIL("the request's %s is too long", key);
+        if (code)
+            text = append(text, code);
+        else
+            *text++ = *value++;
+    }
+    *text = 0;
 }
 
 int numbers_of(const char *json, const char *object, const char *key, double *numbers, int most) {

@@ -4,6 +4,7 @@ of its mistakes, and no others."""
 import json
 import math
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -160,6 +161,38 @@ def test_a_point_of_a_rule_passes_if_the_run_breaks_none_of_its_checks(
     bundle.save()
     found = {point.name for point in points._judged(bundle.path) if not point.passed}
     assert found == rules
+
+
+READER = """
+#include <stdio.h>
+#include "request.h"
+
+int main(int count, char **arguments) {
+    char text[24];
+    text_of(read_text(arguments[count - 1]), NULL, "output_directory", text, sizeof text);
+    return puts(text) < 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_the_example_in_c_reads_every_path(tmp_path: Path) -> None:
+    folder, program = example_folder(Language.C), tmp_path / "reader"
+    program.with_suffix(".c").write_text(READER)
+    compiled = [program.with_suffix(".c"), folder / "request.c", "-o", program]
+    subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-I", folder, *compiled], check=True)
+    for text, refusal in (
+        ("/srv/né/日本/\U0001f331", ""),
+        ('/srv/a "b" \\', ""),
+        ("/srv/a\nb", "has characters that this reader does not know"),
+        ("/srv/" + "é" * 10, "is too long"),
+    ):
+        (tmp_path / "request.json").write_text(json.dumps({"output_directory": text}))
+        answer = subprocess.run(
+            [program, tmp_path / "request.json"], capture_output=True, encoding="utf-8"
+        )
+        assert answer.stdout == ("" if refusal else f"{text}\n")
+        assert refusal in answer.stderr
 
 
 def test_a_folder_without_a_manifest_ends_the_test(tmp_path: Path) -> None:
