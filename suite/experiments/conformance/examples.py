@@ -56,7 +56,10 @@ def copy_example(name: str, language: Language, parent: Path) -> tuple[Path, ...
             text = text.replace(f'{key} = "{old}"', f'{key} = "{new}"')
         manifest.write_text(text, encoding="utf-8")
     except OSError as error:
+        shutil.rmtree(target, ignore_errors=True)
+        # copytree gathers the errors of files: of each its source, its target and the reason
+        reason = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror
         raise SuiteError(
-            f"{target} cannot be written: {error.strerror}; choose another folder with --output."
+            f"{target} cannot be written: {reason}; choose another folder with --output."
         ) from error
     return tuple(sorted(path for path in target.rglob("*") if path.is_file()))

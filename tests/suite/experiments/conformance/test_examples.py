@@ -23,7 +23,7 @@ from suite.catalog.frameworks import (
 )
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.experiments.conformance import points
+from suite.experiments.conformance import examples, points
 from suite.experiments.conformance.examples import Language, copy_example, example_folder
 from suite.experiments.conformance.points import ContractPoint, Trained, check_conformance
 from suite.files.paths import repository_root
@@ -352,6 +352,18 @@ def test_a_new_implementation_is_written_once(suite: Run, tmp_path: Path) -> Non
     assert load_implementation(tmp_path / "our-lenet").name == "our-lenet"
     again = suite.typed(f"implementation new our-lenet --language c --output {tmp_path}")
     assert (again.returncode, "exists" in again.stderr) == (2, True)
+
+
+def test_a_copy_that_fails_says_why_and_is_not_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a full disk: a file of the example cannot be copied."""
+    (tmp_path / "example").mkdir()
+    (tmp_path / "example" / "model.py").symlink_to("nowhere")
+    monkeypatch.setattr(examples, "example_folder", lambda _: tmp_path / "example")
+    with pytest.raises(SuiteError, match=r"ours cannot be written: .*No such file or directory"):
+        copy_example("ours", Language.PYTHON, tmp_path)
+    assert not (tmp_path / "ours").exists()
 
 
 @pytest.mark.parametrize("name", ["pytorch", "Ours", "a b", "", "../ours"])
