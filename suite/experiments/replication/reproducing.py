@@ -141,7 +141,7 @@ def reproduce(
     if len(planned.requests) < len(planned.originals):
         report(
             f"{len(planned.requests)} fresh runs repeat only some of the"
-            f" {len(planned.originals)} originals: the mark *reproduced by X* needs all (--runs"
+            f" {len(planned.originals)} originals: the mark 'reproduced by X' needs all (--runs"
             f" {len(planned.originals)})."
         )
     find_environment(planned.requests[0].framework)
