@@ -334,9 +334,12 @@ def test_the_candidates_own_rules_and_programs_judge_nothing(runner: Runner) -> 
     (candidate / f"rules/rounds/{current_round().name}.toml").unlink()
     for name in ("sitecustomize.py", "submissions/json.py", "json.py", "submissions/typer.py"):
         (candidate / name).write_text("raise SystemExit(0)\n")
+    started = runner.temp / "started"
+    (candidate / "secrets.py").write_text(f"open({str(started)!r}, 'w')\n")
     code, findings = judge(runner)
+    assert not started.exists()
     assert code == 1 and "submission-layout" in {rule for rule, _ in errors(findings)}
-    assert "## Files outside of submissions: 4\n" in runner.summary
+    assert "## Files outside of submissions: 5\n" in runner.summary
     assert "    suite/compliance/checker.py\n" in runner.summary
 
 
