@@ -1,0 +1,31 @@
+"""The faults of `make prove injected-faults` are faults of the product as it is now."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proofs.injected_faults import __main__ as campaign
+from suite.errors import COULD_NOT
+
+
+def test_every_fault_can_be_made() -> None:
+    assert campaign.stale(campaign.faults()) == []
+
+
+def test_faults_whose_text_is_gone_are_named_before_any_test_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fields = json.loads(campaign.FAULTS.read_text(encoding="utf-8"))[:4]
+    fields[0]["old"] = "a text that no file has"
+    fields[1]["old"] = "\n"
+    fields[2]["file"] = "suite/a_file_that_was_moved.py"
+    path = tmp_path / "faults.json"
+    path.write_text(json.dumps(fields), encoding="utf-8")
+    monkeypatch.setattr(campaign, "FAULTS", path)
+    assert campaign.main([]) == COULD_NOT
+    gone = ", ".join(fault["id"] for fault in fields[:3])
+    assert capsys.readouterr().err == (
+        f"error: the texts of these faults do not occur once in their files: {gone}; mend them in"
+        f" {path}.\n"
+    )
