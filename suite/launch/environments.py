@@ -32,7 +32,13 @@ from suite.launch.obstacles import (
     refuse_obstacles,
     refuse_python,
 )
-from suite.launch.recipe import EnvironmentRecipe, current_platform, package_name, recipe
+from suite.launch.recipe import (
+    EnvironmentRecipe,
+    current_platform,
+    owner,
+    package_name,
+    recipe,
+)
 
 RECORD = "environment.json"
 Report = Callable[[str], None]
@@ -183,11 +189,11 @@ def adoptable_environment(framework: Framework, interpreter: Path) -> Environmen
 def vendor_environment(framework: Framework, root: Path = Path("/")) -> Environment | None:
     """The board's own interpreter, where it has a build of the framework for the board's GPU and no
     other version was asked for."""
-    python = python_of_vendor(root)
-    if python is None or not framework.gpu_build or framework.version is not None:
+    python, own = python_of_vendor(root), owner(framework)
+    if python is None or not own.gpu_build or framework.version is not None:
         return None
     try:
-        return _examined(framework, python, framework.gpu_build)
+        return _examined(own, python, own.gpu_build)
     except SuiteError:
         return None
 
@@ -225,13 +231,13 @@ def other_versions(framework: Framework, environment: Environment) -> list[Other
 def plan_environment(framework: Framework, python: Path | None = None) -> EnvironmentRecipe:
     """What :func:`create_environment` installs; raises SuiteError for an interpreter that the
     framework has no packages for."""
-    base = python or Path(sys.executable)
+    base, own = python or Path(sys.executable), owner(framework)
     version = _version(base)
-    refuse_python(framework, version, base)
+    refuse_python(own, version, base)
     found = recipe(framework, current_platform(version))
-    refuse_obstacles(framework, base, found.lock.download_bytes if found.lock else None)
+    refuse_obstacles(own, base, found.lock.download_bytes if found.lock else None)
     pins = (line.split(";")[0].partition("==") for line in found.text.splitlines())
-    refuse_crash(framework, {package_name(name): pin.strip() for name, _, pin in pins})
+    refuse_crash(own, {package_name(name): pin.strip() for name, _, pin in pins})
     return found
 
 
@@ -283,7 +289,8 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
             f"{interpreter} does not work as a Python interpreter; give the path of one that has"
             f" {framework.title}."
         ) from None
-    refuse_crash(framework, {package_name(name): version for name, version in packages.items()})
+    own = owner(framework)
+    refuse_crash(own, {package_name(name): version for name, version in packages.items()})
     return Environment(framework.name, interpreter, packages)
 
 

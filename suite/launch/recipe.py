@@ -78,7 +78,7 @@ class EnvironmentRecipe:
         """One or two sentences: versions from where, how much to download, how much disk."""
         python = ".".join(map(str, self.platform.python))
         gpu = "with" if self.platform.has_gpu else "without"
-        own = _owner(self.framework)
+        own = owner(self.framework)
         is_unused = not (own.without_gpu or _with_cuda(own, self.platform))
         where = (
             f"{self.framework.title} for Python {python} on {self.platform.machine} {gpu} an"
@@ -104,7 +104,7 @@ class EnvironmentRecipe:
         pip checks either all hashes of a call or none, so packages without one are installed by a
         call of their own.
         """
-        install = _owner(self.framework).install
+        install = owner(self.framework).install
         index = ["--extra-index-url", self.index] if self.index else []
         if self.lock is None:
             before = [list(install.first)] if install.first else []
@@ -158,7 +158,7 @@ def cuda_toolkit(root: Path = Path("/")) -> int | None:
 
 def recipe(framework: Framework, place: Platform) -> EnvironmentRecipe:
     """How the framework's environment is installed on a platform."""
-    own = _owner(framework)
+    own = owner(framework)
     builds = [each for each in own.without_gpu if each.machine == place.machine]
     without = next(iter(builds), None) if not place.has_gpu else None
     requirements = (
@@ -188,7 +188,7 @@ def _with_cuda(own: Framework, place: Platform) -> WithCuda | None:
 def lock_path(framework: Framework, place: Platform) -> Path:
     """The lock's file, which may not exist. Only where a machine without a GPU gets other packages,
     one with a GPU has a lock of its own."""
-    own = _owner(framework)
+    own = owner(framework)
     has_choice, beside = (
         any(each.machine == place.machine for each in own.without_gpu),
         _with_cuda(own, place),
@@ -234,7 +234,7 @@ def package_name(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", found.group()).lower() if found else ""
 
 
-def _owner(framework: Framework) -> Framework:
+def owner(framework: Framework) -> Framework:
     """The framework whose environment it is."""
     return load_framework(framework.environment_of) if framework.environment_of else framework
 

@@ -9,7 +9,11 @@ import pytest
 
 from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
-from suite.launch.environments import adoptable_environment, vendor_environment
+from suite.launch.environments import (
+    adoptable_environment,
+    plan_environment,
+    vendor_environment,
+)
 from suite.launch.obstacles import refuse_crash, refuse_obstacles, refuse_python
 
 PYTORCH, PYTHON = load_framework("pytorch"), Path(sys.executable)
@@ -39,6 +43,21 @@ def test_a_jetson_uses_nvidias_build_where_pips_cannot_use_its_gpu(
         return
     with pytest.raises(SuiteError, match=r"/usr/bin/python3 has no build that can.*--interpreter"):
         refuse_obstacles(PYTORCH, PYTHON, None, tmp_path)
+
+
+def test_a_variant_has_the_obstacles_and_the_vendors_build_of_the_framework_that_it_shares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jetson(tmp_path, 36)
+    variant = load_framework("pytorch_bf16")
+    monkeypatch.setattr("suite.launch.obstacles.jetson_release", lambda root: 36)
+    with pytest.raises(SuiteError, match=r"GPU of this Jetson.*`suite env create pytorch "):
+        plan_environment(variant)
+    (tmp_path / "usr/bin").mkdir(parents=True)
+    (tmp_path / "usr/bin/python3").symlink_to(PYTHON)
+    shared = replace(PYTORCH, import_name="json", gpu_build="True")
+    monkeypatch.setattr("suite.launch.recipe.load_framework", lambda name: shared)
+    assert vendor_environment(variant, tmp_path) is not None
 
 
 @pytest.mark.parametrize("condition", ["True", "False"])
