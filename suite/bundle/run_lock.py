@@ -1,26 +1,13 @@
 """The lock in the directory of a run, which the processes hold that run or close the run."""
 
-import errno
 import fcntl
 import os
 from pathlib import Path
 
 from suite.bundle.layout import LOCK
 from suite.errors import SuiteError
+from suite.files.file_lock import take_lock
 from suite.files.shell_command import shell_command
-
-
-def take_lock(handle: int, kind: int = fcntl.LOCK_EX) -> bool:
-    """Lock an open file unless another process holds it. A file system without locks cannot say who
-    holds one: there, it is taken as free."""
-    try:
-        fcntl.flock(handle, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
-            raise
-    return True
 
 
 def is_held(directory: Path) -> bool:

@@ -10,8 +10,9 @@ from pathlib import Path
 from suite.bundle import layout
 from suite.bundle.data_record import DATA
 from suite.bundle.manifest import refuse_inside_run
-from suite.bundle.run_lock import is_held, take_lock
+from suite.bundle.run_lock import is_held
 from suite.errors import SuiteError
+from suite.files.file_lock import take_lock
 
 BEFORE_RECORD = (
     layout.LOCK,

@@ -6,6 +6,7 @@ given (suite.launch.recipe): checkouts with the same lock or requirements share 
 create a new one.
 """
 
+import fcntl
 import json
 import platform
 import shutil
@@ -13,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -23,6 +24,7 @@ from suite.errors import SuiteError
 from suite.files import paths
 from suite.files.canonical import sha256_of_text
 from suite.files.durable import refuse_no_folder
+from suite.files.file_lock import take_lock
 from suite.files.json_file import read_json, write_json
 from suite.files.schema import from_plain
 from suite.launch.command import last_line
@@ -117,7 +119,7 @@ def create_environment(
     index. Where the board's vendor built the framework for its GPU, that interpreter is used.
 
     ``python`` is the base interpreter (default: the harness's). What is downloaded is reported
-    before it is. An incomplete environment is removed.
+    before it is. An incomplete environment is removed, and the one before it stays.
     """
     place = environment_folder(framework, home)
     if (place / RECORD).is_file() and not force:
@@ -134,31 +136,62 @@ def create_environment(
     with _write_errors(place):
         refuse_no_folder(place.parent)
         place.parent.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(place.parent).free
-    if chosen.lock is not None and free < chosen.lock.disk_bytes:
-        raise SuiteError(
-            f"{framework.title} needs {chosen.lock.disk_bytes / 1e6:.0f} MB in {place.parent},"
-            f" which has {free / 1e6:.0f} MB left; free some space, or choose another folder with"
-            " SUITE_HOME."
-        )
-    shutil.rmtree(place, ignore_errors=True)
-    interpreter = place / "bin" / "python"
-    log = place.with_suffix(".log")
-    try:
-        with log.open("w", encoding="utf-8") as output:
-            report(f"creating {place}")
-            _run_logged(
-                [str(python or sys.executable), "-m", "venv", str(place)], output, framework
+    with _log_of_one(place, report) as log:
+        if (place / RECORD).is_file() and not force:
+            return find_environment(framework, home)  # made by the command that was waited for
+        free = shutil.disk_usage(place.parent).free
+        if chosen.lock is not None and free < chosen.lock.disk_bytes:
+            raise SuiteError(
+                f"{framework.title} needs {chosen.lock.disk_bytes / 1e6:.0f} MB in {place.parent},"
+                f" which has {free / 1e6:.0f} MB left; free some space, or choose another folder"
+                " with SUITE_HOME."
             )
-            for arguments in chosen.steps(place / "installed"):
-                report(f"pip install {' '.join(arguments)} (from the network, or pip's cache)")
-                _run_logged(
-                    [str(interpreter), "-m", "pip", "install", *arguments], output, framework
-                )
-            return _recorded(_examined(framework, interpreter), place)
+        with _replaced(place):
+            report(f"creating {place}")
+            log.truncate(0)
+            return _recorded(_installed(chosen, python, place, log, report), place)
+
+
+@contextmanager
+def _log_of_one(place: Path, report: Report) -> Iterator[TextIO]:
+    """The log beside the environment, after the end of any other command that creates the same
+    one."""
+    with _write_errors(place):
+        output = place.with_suffix(".log").open("a", encoding="utf-8")
+    with output:
+        if not take_lock(output.fileno()):
+            report(f"another command creates {place}; this one waits for its end")
+            fcntl.flock(output, fcntl.LOCK_EX)
+        yield output
+
+
+@contextmanager
+def _replaced(place: Path) -> Iterator[None]:
+    """The folder is made anew; where that fails, the environment that was there comes back."""
+    before = place.with_suffix(".before")
+    if (place / RECORD).is_file():
+        shutil.rmtree(before, ignore_errors=True)
+        place.rename(before)
+    shutil.rmtree(place, ignore_errors=True)
+    try:
+        yield
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
+        with suppress(FileNotFoundError):
+            before.rename(place)
         raise
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def _installed(
+    chosen: EnvironmentRecipe, python: Path | None, place: Path, log: TextIO, report: Report
+) -> Environment:
+    framework, interpreter = chosen.framework, place / "bin" / "python"
+    _run_logged([str(python or sys.executable), "-m", "venv", str(place)], log, framework)
+    for arguments in chosen.steps(place / "installed"):
+        report(f"pip install {' '.join(arguments)} (from the network, or pip's cache)")
+        _run_logged([str(interpreter), "-m", "pip", "install", *arguments], log, framework)
+    return _examined(framework, interpreter)
 
 
 def adopt_interpreter(

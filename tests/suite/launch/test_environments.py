@@ -3,6 +3,7 @@ is there already."""
 
 import dataclasses
 import errno
+import fcntl
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -121,6 +122,46 @@ def test_a_failed_installation_leaves_its_log_and_nothing_else(
         environments.create_environment(LITTLE, silent, home=tmp_path)
     (log,) = (tmp_path / "envs").iterdir()
     assert log.suffix == ".log" and str(log) in str(caught.value)
+
+
+@pytest.mark.parametrize("failure", [SuiteError("no network"), KeyboardInterrupt()])
+def test_an_environment_stays_until_the_one_that_replaces_it_is_whole(
+    failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    before = environments.adopt_interpreter(LITTLE, Path(sys.executable), tmp_path)
+    monkeypatch.setattr(environments, "_run_logged", fail)
+    with pytest.raises(type(failure)):
+        environments.create_environment(LITTLE, silent, home=tmp_path, force=True)
+    assert environments.find_environment(LITTLE, tmp_path) == before
+    monkeypatch.setattr(environments, "_run_logged", lambda *_: None)
+    after = dataclasses.replace(before, packages={"little": "2"})
+    monkeypatch.setattr(environments, "_examined", lambda *_: after)
+    environments.create_environment(LITTLE, silent, home=tmp_path, force=True)
+    assert environments.find_environment(LITTLE, tmp_path) == after
+    assert len(list((tmp_path / "envs").iterdir())) == 2  # the environment and its log
+
+
+def test_of_two_commands_that_create_one_environment_the_second_uses_what_the_first_made(
+    tmp_path: Path,
+) -> None:
+    told = []
+
+    def tell(line: str) -> None:
+        told.append(line)
+        if line.startswith("another command creates "):
+            environments.adopt_interpreter(LITTLE, Path(sys.executable), tmp_path)
+            first.close()
+
+    place = environments.environment_folder(LITTLE, tmp_path)
+    place.parent.mkdir()
+    with place.with_suffix(".log").open("w") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        made = environments.create_environment(LITTLE, tell, home=tmp_path)
+    assert made.interpreter == Path(sys.executable)
+    assert told[1:] == [f"another command creates {place}; this one waits for its end"]
 
 
 def test_a_python_that_is_too_new_is_refused_before_anything_is_made(tmp_path: Path) -> None:
