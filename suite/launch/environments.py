@@ -8,6 +8,7 @@ create a new one.
 
 import fcntl
 import json
+import os
 import platform
 import shutil
 import signal
@@ -349,7 +350,8 @@ def _write_errors(place: Path) -> Iterator[None]:
 
 def _run_logged(command: list[str], output: TextIO, framework: Framework) -> None:
     output.flush()
-    result = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT)
+    variables = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}  # its last line is the error
+    result = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=variables)
     if result.returncode != 0:
         printed = Path(output.name).read_text(encoding="utf-8", errors="replace")
         raise SuiteError(

@@ -164,6 +164,21 @@ def test_of_two_commands_that_create_one_environment_the_second_uses_what_the_fi
     assert told[1:] == [f"another command creates {place}; this one waits for its end"]
 
 
+def test_a_failed_installation_says_pips_error_and_not_its_advertisement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_DISABLE_PIP_VERSION_CHECK", "0")
+    python = tmp_path / "python"
+    python.write_text(
+        '#!/bin/sh\n[ "$1" != -c ] || { echo 3 11; exit; }\necho "ERROR: No space left on device"\n'
+        '[ "$PIP_DISABLE_PIP_VERSION_CHECK" = 1 ] || echo "[notice] To update, run: pip install"\n'
+        "exit 1\n"
+    )
+    python.chmod(0o755)
+    with pytest.raises(SuiteError, match=r"\(ERROR: No space left on device\)"):
+        environments.create_environment(LITTLE, silent, python, tmp_path)
+
+
 def test_a_python_that_is_too_new_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     old = dataclasses.replace(LITTLE, highest_python="3.6")
     with pytest.raises(SuiteError, match=r"--python PATH.*uv python install 3\.6"):
