@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 from proofs.figures import hand_over
 from proofs.proof import find_proof
+from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
+from suite.files.json_file import read_json
 from suite.files.paths import repository_root
 from suite.metrics.matrix_record import read_matrix
 
@@ -19,10 +21,13 @@ SWEEP = (
     " --vary framework=pytorch,tensorflow,chainer"
 )
 
+REFUSAL = "from the same mini-batch"
+"""Of the sentence that refuses a start (reference_impls.agreement)."""
+
 
 def main(arguments: Sequence[str]) -> int:
-    """Make the starts that are missing, and print a line for each framework; the exit code of the
-    sweep."""
+    """Make the starts that are missing, and print a line for each framework; exit code 1 for a
+    false alarm, else that of the sweep."""
     starts = int(arguments[0]) if arguments else STARTS
     folder = find_proof("honest-starts").kept
     words = [*SWEEP.split(), "--seeds", str(starts), "--output", str(folder)]
@@ -31,8 +36,14 @@ def main(arguments: Sequence[str]) -> int:
         [sys.executable, "-c", start, *words], cwd=repository_root(), stdout=sys.stderr
     )
     if ran.returncode != 0:
-        sys.stdout.write("A start was refused, or the sweep did not end.\n")
-        return ran.returncode
+        messages = [read_json(path)["message"] or "" for path in folder.glob(f"*/{RUN}")]
+        alarms = [message for message in messages if REFUSAL in message]
+        if not alarms:
+            sys.stdout.write("The sweep did not end.\n")
+            return ran.returncode
+        sys.stdout.write("\n".join(("False alarms:", *alarms, "")))
+        hand_over(starts=starts, false_alarms=len(alarms))
+        return 1
     matrix, figures = read_matrix(folder), dict[str, float | str | None]()
     for plan, point in zip(matrix.plan.points, matrix.points, strict=True):
         events = [
@@ -46,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
             f"{name}: {len(events)} starts, no false alarm, largest distance {farthest:.2g} of"
             f" {events[0]['tolerance']:g} allowed, {1e3 * cost_s:.0f} ms a comparison\n"
         )
-    hand_over(starts=starts, **figures)
+    hand_over(starts=starts, false_alarms=0, **figures)
     return 0
 
 
