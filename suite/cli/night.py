@@ -39,6 +39,7 @@ from suite.cli.results import ending_of
 from suite.errors import Reported, SuiteError
 from suite.experiments import night as nights
 from suite.experiments.quick import look_within
+from suite.files.paths import HOME_VARIABLE, suite_home
 from suite.files.shell_command import shell_command
 
 REST_S = 300.0
@@ -158,14 +159,15 @@ def _show(
 
 
 def _say_what_keeps_it() -> None:
-    """Before the night: how the command survives a closed terminal."""
+    """Before the night: how the command survives a closed terminal, without this shell."""
     if sys.stdin.isatty() and not any(name in os.environ for name in KEPT_BY):
-        command = shell_command("suite", *sys.argv[1:])
+        program = Path(sys.argv[0]).absolute()
+        command = shell_command("env", f"{HOME_VARIABLE}={suite_home()}", program, *sys.argv[1:])
         print(
             "Closing the terminal stops the night; the same command continues it. To keep it "
             f"running without a terminal, type one of these:\n  "
             f"{shell_command('tmux new -d', command)}\n  loginctl enable-linger && systemd-run "
-            f"--user --same-dir --unit night {command}",
+            f"--user --collect --same-dir --unit night {command}",
             file=sys.stderr,
         )
 

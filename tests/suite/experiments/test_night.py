@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from suite import api
+from suite.cli import night
 from suite.cli.app import app
 from suite.errors import SuiteError
 from suite.experiments.night import (
@@ -22,6 +23,7 @@ from suite.experiments.night import (
     with_more_time,
 )
 from suite.experiments.quick import QuickLook
+from suite.files.shell_command import shell_command
 from tests.builders import Scenario, make_bundle
 
 FAILED = PlannedWorkload("resnet18", None, False, "no batch fits into memory")
@@ -193,3 +195,20 @@ def test_a_dry_run_says_how_long_the_night_is_although_nothing_was_typed(
         "A night of 8 h (--within): 48 min for trial steps, then 7 h 12 min for 3 whole runs of"
         " each workload that fits. Trial steps:\n"
     )
+
+
+def test_what_keeps_a_night_running_needs_nothing_of_the_shell_in_which_it_is_typed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """systemd, cron and a tmux that runs already have another PATH and no SUITE_HOME."""
+    for name in night.KEPT_BY:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SUITE_HOME", "/media/usb stick/suite")
+    monkeypatch.chdir("/")
+    monkeypatch.setattr("sys.argv", [".venv/bin/suite", "night", "--within", "4h"])
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    night._say_what_keeps_it()
+    command = "env 'SUITE_HOME=/media/usb stick/suite' /.venv/bin/suite night --within 4h"
+    _, by_tmux, by_systemd = capsys.readouterr().err.splitlines()
+    assert by_tmux == f"  {shell_command('tmux new -d', command)}"
+    assert by_systemd.endswith(f"systemd-run --user --collect --same-dir --unit night {command}")
