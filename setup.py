@@ -8,8 +8,13 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 BESIDE_THE_PACKAGES = ("rules", "reference_impls", "examples", "submissions/ALLOWED_SIGNERS")
-PROGRAMS = ("extensions/__init__.py", "extensions/*/__init__.py", "extensions/*/programs")
-"""What runs in the environments of frameworks, beside implementations."""
+PROGRAMS = (
+    "suite/extensions/__init__.py",
+    "suite/extensions/*/__init__.py",
+    "suite/extensions/*/programs",
+)
+"""What runs in the environments of frameworks, beside implementations; an sdist has no other
+``extensions`` than these."""
 
 
 class BuildSuite(build_py):
@@ -25,7 +30,7 @@ class BuildSuite(build_py):
         super().run()
         patterns = (*BESIDE_THE_PACKAGES, *PROGRAMS)
         for name in (str(path) for pattern in patterns for path in Path().glob(pattern)):
-            target = Path(self.build_lib, "suite", "installed", name)
+            target = Path(self.build_lib, "suite", "installed", name.removeprefix("suite/"))
             target.parent.mkdir(parents=True, exist_ok=True)
             if Path(name).is_dir():
                 shutil.copytree(name, target, ignore=shutil.ignore_patterns("__pycache__", "build"))

@@ -166,9 +166,14 @@ def test_the_wheel_holds_every_module_and_everything_beside_the_packages_once(wh
         for name in names
         if name.startswith("suite/installed/")
     }
-    assert in_folder == {name for folder in BESIDE_THE_PACKAGES for name in tracked(folder)} | {
-        "submissions/ALLOWED_SIGNERS"
+    programs = {
+        name
+        for name in tracked("extensions")
+        if "/programs/" in name or (name.endswith("/__init__.py") and name.count("/") < 3)
     }
+    assert in_folder == {
+        name for folder in BESIDE_THE_PACKAGES for name in tracked(folder)
+    } | programs | {"submissions/ALLOWED_SIGNERS"}
     packages = {name for name in names if not name.startswith("suite/installed/")}
     modules = {name for name in tracked("reference_impls") if name.endswith(".py")}
     # a link leads from the package to the folder
@@ -183,6 +188,7 @@ def test_the_folder_of_an_implementation_has_no_package_of_the_harness(environme
         "rules",
         "reference_impls",
         "examples",
+        "extensions",
         "submissions",
     }
 
