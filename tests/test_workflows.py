@@ -1,7 +1,7 @@
-"""The workflows for a code host: what they may do, and every ``run:`` step executed in a clone,
+"""The workflows for a code host: what they may do, and their ``run:`` steps executed in a clone,
 with submissions that comply and that do not.
 
-The actions themselves (checkout, uploads, publishing) run on the host only.
+The actions themselves (checkout, uploads, publishing) and a release's build run on the host only.
 """
 
 import json
@@ -31,6 +31,7 @@ ROOT = repository_root()
 FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in FILES}
 WORKFLOWS: dict[str, Any] = {name: yaml.safe_load(text) for name, text in TEXTS.items()}
+PODMAN = ROOT / "tools" / "podman.sh"
 TRIGGERS = True
 """YAML 1.1 reads the key ``on`` as true."""
 PINNED = re.compile(r"^\s*(?:- )?uses: (?:[\w-]+/)+[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
@@ -39,6 +40,10 @@ EXPRESSION = re.compile(r"\$\{\{ (.+?) \}\}")
 
 def steps(workflow: str) -> list[Mapping[str, Any]]:
     return [step for job in WORKFLOWS[workflow]["jobs"].values() for step in job["steps"]]
+
+
+def runs(job: Mapping[str, Any]) -> list[str]:
+    return [step["run"] for step in job["steps"] if "run" in step]
 
 
 def test_what_has_a_secret_is_started_by_hand_and_may_only_read() -> None:
@@ -77,10 +82,13 @@ def test_both_architectures_are_built_and_tested_by_the_projects_own_targets(nam
     job = next(iter(WORKFLOWS[name]["jobs"].values()))
     assert job["strategy"]["matrix"]["runner"] == ["ubuntu-24.04", "ubuntu-24.04-arm"]
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    made = [
-        step["run"].split()[1] for step in job["steps"] if step.get("run", "").startswith("make ")
-    ]
+    made = re.findall(r"^(?:sudo )?make (\w+)", "\n".join(runs(job)), re.MULTILINE)
     assert made and set(made) <= set(targets)
+
+
+def test_a_release_is_built_by_root_who_installs_what_containers_need() -> None:
+    (build,) = [run for run in runs(WORKFLOWS["release"]["jobs"]["build"]) if "make dist" in run]
+    assert build.startswith("sudo ") and "debian-archive-keyring" in PODMAN.read_text()
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)

@@ -6,6 +6,7 @@ missing=""
 command -v podman >/dev/null || missing="$missing podman"
 command -v runc >/dev/null || missing="$missing runc"
 command -v mmdebstrap >/dev/null || missing="$missing mmdebstrap"
+[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing="$missing debian-archive-keyring"
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
     echo "error: containers need, as root: apt-get install --no-install-recommends$missing" >&2
