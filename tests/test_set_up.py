@@ -73,3 +73,20 @@ def test_an_interrupted_set_up_is_one_sentence(tmp_path: Path) -> None:
     assert process.communicate()[1].splitlines() == [
         b"Interrupted before made was complete; type the same command to continue."
     ]
+
+
+@pytest.mark.usefixtures("starts_programs")
+def test_a_32_bit_python_is_refused_before_anything_is_downloaded(tmp_path: Path) -> None:
+    """``python`` stands for one, and for a venv that would be made."""
+    python = tmp_path / "python"
+    python.write_text(
+        '#!/bin/sh\ncase "$*" in *maxsize*) exit 1 ;; "-m venv"*) exit 7 ;; esac\n'
+        f'exec {sys.executable} "$@"\n'
+    )
+    python.chmod(0o755)
+    said = script("tools/bootstrap.sh", str(tmp_path / "made"), PYTHON=str(python), EXTRAS="none")
+    assert said.returncode == 2 and not (tmp_path / "made").exists()
+    assert said.stderr == (
+        f"error: the suite has no packages for the 32-bit Python '{python}'; install the 64-bit"
+        " image of the board's system (a 64-bit kernel alone is not enough)\n"
+    )

@@ -15,6 +15,10 @@ if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null
     echo "error: the suite needs Python 3.10 or later and '$python' is not; name another one: make PYTHON=python3.11 …" >&2
     exit 2
 fi
+if ! "$python" -c 'import sys; sys.exit(sys.maxsize < 2**32)'; then
+    echo "error: the suite has no packages for the 32-bit Python '$python'; install the 64-bit image of the board's system (a 64-bit kernel alone is not enough)" >&2
+    exit 2
+fi
 # Ctrl-C would reach pip, too, which prints a traceback: it gets a session of its own, and is ended here.
 child=
 interrupted() {
