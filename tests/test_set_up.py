@@ -10,6 +10,7 @@ import pytest
 
 from suite.files.paths import repository_root
 from tests.conftest import interruptible
+from tools import test_run
 
 ROOT = repository_root()
 
@@ -90,3 +91,23 @@ def test_a_32_bit_python_is_refused_before_anything_is_downloaded(tmp_path: Path
         f"error: the suite has no packages for the 32-bit Python '{python}'; install the 64-bit"
         " image of the board's system (a 64-bit kernel alone is not enough)\n"
     )
+
+
+@pytest.mark.parametrize(("ci", "phases", "code"), [("", ["a phase"], 0), ("true", [], 1)])
+def test_an_environment_that_cannot_be_created_ends_the_tests_in_ci_alone(
+    ci: str, phases: list[str], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elsewhere the tests that need it are skipped: Chainer has no packages for Python 3.12."""
+    began: list[str] = []
+
+    def passes(phase: test_run.Phase, title: str) -> bool:
+        began.append(phase.name)
+        return True
+
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(test_run, "PLANS", {"test": (test_run.Phase("a phase", ()),)})
+    monkeypatch.setattr(test_run, "_passes", passes)
+    monkeypatch.setattr("tools.framework_environments.main", lambda: 1)
+    for name in ("adopt_orphans", "end_everything"):
+        monkeypatch.setattr(test_run, name, lambda: None)
+    assert (test_run.main(["test"]), began) == (code, phases)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from suite.errors import COULD_NOT
 from suite.files.paths import repository_root
+from tests.every_case import in_ci
 from tools import framework_environments
 from tools.descendants import adopt_orphans, end_everything, succeeds
 
@@ -59,7 +60,8 @@ def main(words: Sequence[str]) -> int:
     # each of a thousand programs would compile the suite anew
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
-        if name == "test" and (code := framework_environments.main()):
+        # elsewhere, tests that need a missing one are skipped
+        if name == "test" and (code := framework_environments.main()) and in_ci():
             return code
         passed = [
             _passes(phase, f"{number} of {len(plan)}: {phase.name}")
