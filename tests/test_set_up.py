@@ -4,11 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from suite.catalog.frameworks import load_framework
 from suite.files.paths import repository_root
+from suite.launch.recipe import GPU_FILES, current_platform, lock_path, read_lock
 from tests.conftest import interruptible
 from tools import test_run
 
@@ -39,6 +42,22 @@ def test_an_environment_of_another_lock_does_not_count(tmp_path: Path) -> None:
     said = script("tools/test_setup.sh", str(tmp_path), SUITE_HOME=str(tmp_path), PATH=path)
     assert "environment of pytorch" in said.stdout and "environment of chainer" not in said.stdout
     assert "MB to download, 900 MB on disk" in said.stdout
+
+
+@pytest.mark.usefixtures("starts_programs")
+@pytest.mark.parametrize("file", GPU_FILES)
+def test_the_size_of_an_environment_is_that_for_the_machines_gpu(file: str, tmp_path: Path) -> None:
+    lock = lock_path(load_framework("pytorch"), replace(current_platform(), has_gpu=True))
+    if not lock.is_file():
+        pytest.skip(f"there is no {lock.name}")
+    (tmp_path / "driver").touch()
+    (tmp_path / "id").write_text("#!/bin/sh\necho 1000\n")  # a user, who installs nothing
+    (tmp_path / "id").chmod(0o755)
+    text = (ROOT / "tools/test_setup.sh").read_text().replace(f"/{file}", f"{tmp_path}/driver")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    said = script("-c", text, "sh", str(tmp_path), SUITE_HOME=str(tmp_path), PATH=path)
+    (line,) = [line for line in said.stdout.splitlines() if "environment of pytorch " in line]
+    assert f": {read_lock(lock).download_bytes // 10**6} MB to download" in line
 
 
 @pytest.mark.usefixtures("starts_programs")

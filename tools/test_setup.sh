@@ -19,8 +19,13 @@ is_made() {
     done
     return 1
 }
+gpu=
+for file in /proc/driver/nvidia/version /dev/nvidiactl /dev/nvhost-gpu /dev/nvgpu /usr/lib/wsl/lib/libcuda.so.1; do
+    [ ! -e "$file" ] || gpu=-cuda
+done
 for locks in reference_impls/locks/*/; do
-    name=$(basename "$locks") lock="${locks}linux-$(uname -m)-py$version.txt"
+    name=$(basename "$locks") lock="${locks}linux-$(uname -m)$gpu-py$version.txt"
+    [ -e "$lock" ] || lock="${locks}linux-$(uname -m)-py$version.txt" # with a GPU it is another one only where it has other packages
     is_made "$name" || {
         sizes=$(sed -n 's/^# \(download\|disk\)_bytes = \(.*\)/\2/p' "$lock" 2>/dev/null | awk 'NR == 1 { printf "%d MB to download", $1 / 1e6 } NR == 2 { printf ", %d MB on disk", $1 / 1e6 }')
         echo "needed: the environment of $name in $home/envs: ${sizes:-of unknown size: there is no lock for this platform}; about a minute"
