@@ -8,7 +8,7 @@ tests of its room (the folder of `tests/` that mirrors its own), then others tha
 the first failure ends it. What no test notices is tried with every case of the tests of its room,
 as proofs run them. A test elsewhere that reaches a line in a process of its own is not tried, so
 that at least as many are noticed as are counted. A test that fails without the fault too has not
-noticed it. What was found is kept for this commit only.
+noticed it. What was found is kept for these files only.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from proofs.figures import hand_over
 from proofs.injected_faults.reached import run_all, run_tests, shares, tests_at
 from proofs.result import current_commit
 from suite.errors import COULD_NOT
+from suite.files.canonical import sha256_of_text
 from suite.files.paths import repository_root
 
 FAULTS = Path(__file__).with_name("faults.json")
@@ -67,7 +68,7 @@ def main(ids: Sequence[str]) -> int:
     )
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         copy = _copy(Path(name) / "checkout")
-        coverage = COVERAGE / (commit := current_commit())
+        coverage = COVERAGE / (commit := checkout())
         if not coverage.is_file() and (first := _fails_without_fault(copy, coverage)):
             print(
                 f"error: without any fault {first} fails in a copy of the checkout; mend it first.",
@@ -107,6 +108,16 @@ def stale(chosen: Sequence[Fault]) -> list[str]:
         if not path.is_file() or path.read_text(encoding="utf-8").count(fault.old) != 1:
             found.append(fault.id)
     return found
+
+
+def checkout() -> str:
+    """The commit, with a digest of what differs from it in tracked files."""
+    commit = current_commit()
+    if not commit.endswith("+changes"):
+        return commit
+    words = ["git", "-C", str(repository_root()), "diff", "HEAD"]
+    changes = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    return f"{commit}-{sha256_of_text(changes)[:10]}"
 
 
 def _fails_without_fault(copy: Path, coverage: Path) -> str:

@@ -1,6 +1,7 @@
 """The faults of `make prove injected-faults` are faults of the product as it is now."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,21 @@ def test_faults_whose_text_is_gone_are_named_before_any_test_is_run(
         f"error: the texts of these faults do not occur once in their files: {gone}; mend them in"
         f" {path}.\n"
     )
+
+
+def test_what_was_found_is_kept_for_the_files_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A test that is added, before it is committed, may notice more."""
+    test = tmp_path / "test_more.py"
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "a test"]):
+        test.touch()
+        own = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", "-C", tmp_path, *own, *words], check=True)
+    monkeypatch.setattr(campaign, "repository_root", lambda: tmp_path)
+    monkeypatch.setattr(campaign, "current_commit", lambda: "0a791b5a+changes")
+    found = set()
+    for text in ("", "one\n", "another\n"):
+        test.write_text(text)
+        found.add(campaign.checkout())
+    assert len(found) == 3
