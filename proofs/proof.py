@@ -32,7 +32,7 @@ OBTAINED = {
     "gpu": "run it on a machine that has one",
     "frameworks": "type `.venv/bin/suite env create NAME` for each that `suite doctor` misses",
     "public reports": "set SUITE_PUBLIC_REPORTS to it",
-    "mnist": "type `.venv/bin/suite data prepare mnist`",
+    "mnist": "type `.venv/bin/suite data prepare mnist --download`",
 }
 """How to get what can be looked for."""
 PROMISED = frozenset({"network", "quiet"})

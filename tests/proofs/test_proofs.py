@@ -277,7 +277,7 @@ def test_what_a_proof_needs_is_looked_for_before_it_runs(
     needing = replace(scratch.declared, needs=("network", "frameworks", "mnist"))
     assert runner.run(replace(scratch, declared=needing), ()) == 2
     assert "suite env create NAME" in (said := capsys.readouterr().err)
-    assert "suite data prepare mnist" in said and "network" not in said
+    assert "suite data prepare mnist --download`" in said and "network" not in said
 
 
 def test_a_broken_off_try_is_continued_with_its_time_unless_files_changed(
