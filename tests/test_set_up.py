@@ -61,6 +61,12 @@ def test_the_size_of_an_environment_is_that_for_the_machines_gpu(file: str, tmp_
 
 
 @pytest.mark.usefixtures("starts_programs")
+@pytest.mark.parametrize(("extras", "size"), [("report,digits", "600 MB"), ("test,lint", "900 MB")])
+def test_the_size_of_the_suite_itself_is_said(extras: str, size: str) -> None:
+    assert f"{size} on disk" in script("tools/bootstrap.sh", EXTRAS=extras).stdout
+
+
+@pytest.mark.usefixtures("starts_programs")
 def test_without_a_home_there_is_a_sentence() -> None:
     said = script("tools/test_setup.sh", ".venv")
     assert said.returncode == 2 and said.stderr.startswith("error: HOME is not set")

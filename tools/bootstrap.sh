@@ -6,7 +6,7 @@ python=${PYTHON:-python3}
 extras=${EXTRAS:-report,digits}
 case $extras in
 *test*) size="about 250 MB to download, 900 MB on disk; about two minutes" ;;
-*) size="packages come from the network, or pip's cache; a minute or so" ;;
+*) size="packages from the network or pip's cache, about 600 MB on disk; a minute or so" ;;
 esac
 [ $# -gt 0 ] || { echo "$size" && exit; }
 venv=$1
