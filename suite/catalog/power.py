@@ -20,7 +20,7 @@ COUNTER, GAUGE = ".energy", ".power"
 
 
 class Coverage(str, enum.Enum):
-    """What the sensor measures."""
+    """What the sensor measures, the least first."""
 
     CHIP = "chip"  # a processor, without its board
     CHIPS = "chips"  # the CPU and the GPU, without their board

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from suite.bundle.channels import Channel
+from suite.catalog.power import load_power_rules
 from suite.compliance.rule import BundleContext
 from tests.checks_alone import channel, channels, found, log, node, steps, varied
 
@@ -382,6 +383,24 @@ CASES: dict[str, tuple[str, list[Channel], list[dict[str, Any]], int]] = {
     ),
     "0.1 W": ("power-possible", [flat("um25c power", 0.1001, "W")], [], 0),
     "less power": ("power-possible", [flat("um25c power", 0.0999, "W")], [], 1),
+    "both processors take what one of them takes": (
+        "whole-above-part",
+        [flat("meter-csv chips.analyser", 6, "W"), flat("nvml gpu0.power", 6, "W")],
+        [],
+        0,
+    ),
+    "less than one of them": (
+        "whole-above-part",
+        [flat("meter-csv chips.analyser", 6, "W"), flat("nvml gpu0.power", 7, "W")],
+        [],
+        1,
+    ),
+    "more than their module": (
+        "whole-above-part",
+        [flat("meter-csv chips.analyser", 6, "W"), flat("attached module.analyser", 5, "W")],
+        [],
+        1,
+    ),
 }
 """Readings and meters' records, by the check that judges them, with the number of findings."""
 
@@ -401,5 +420,6 @@ def test_readings(
         log=log(("run_start", 100, 0), ("run_stop", 200, 0)),
         steps=steps(1, compute_s=[50, 50]),
         nodes=(node(read, meters=meters, on_own_clock=read),),
+        power_rules=load_power_rules(),
     )
     assert len(found(check, made)) == expected
