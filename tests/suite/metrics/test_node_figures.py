@@ -17,10 +17,11 @@ from suite.bundle.node_records import NODES, read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier, load_power_rules
 from suite.cli.results import show_result
-from suite.errors import FileError
+from suite.errors import FileError, SuiteError
 from suite.execution.run import RunResult
 from suite.files.json_file import write_json
 from suite.metrics.figure import Sensor
+from suite.metrics.left_out import refuse_left_out
 from suite.metrics.node_readings import node_readings
 from suite.metrics.power_totals import write_power_rules
 from suite.metrics.summary import Summary, derive_summary
@@ -67,6 +68,16 @@ def edit(path: Path, change: Callable[[pandas.DataFrame], pandas.DataFrame]) -> 
     frames.write_table(changed, path / OTHER)
     write_power_rules(path, ["shelly", *changed["source"].unique()])
     return derive_summary(Bundle(path))
+
+
+def test_a_meter_of_the_second_node_alone_can_be_left_out(path: Path) -> None:
+    """The first node has a plug of another kind."""
+    change = {"source": {"shelly": "tasmota"}}
+    edit(path, lambda readings: readings.replace(change))
+    for meter in ("shelly", "tasmota"):
+        refuse_left_out(Bundle(path), meter, "loose")
+    with pytest.raises(SuiteError, match="those that count: shelly, tasmota"):
+        refuse_left_out(Bundle(path), "um25c", "loose")
 
 
 def test_energy_is_the_sum_over_the_nodes(path: Path) -> None:
