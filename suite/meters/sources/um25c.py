@@ -121,7 +121,10 @@ def _query(port: int) -> bytes:
         len(reply) < REPLY_BYTES
         and select.select([port], [], [], max(0.0, deadline_s - time.monotonic()))[0]
     ):
-        reply += os.read(port, REPLY_BYTES - len(reply))
+        part = os.read(port, REPLY_BYTES - len(reply))
+        if not part:
+            raise OSError("the port was hung up: the meter was switched off or unplugged")
+        reply += part
     return reply
 
 

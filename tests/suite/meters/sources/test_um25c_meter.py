@@ -115,6 +115,23 @@ def test_what_is_left_of_an_earlier_reply_is_no_part_of_the_next() -> None:
         os.close(slave)
 
 
+def test_a_meter_that_is_switched_off_within_a_query_ends_it() -> None:
+    """The kernel hangs up the port, which is readable from then on and gives nothing."""
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+
+    def switch_off() -> None:
+        os.read(master, 1)
+        os.close(master)
+
+    threading.Thread(target=switch_off, daemon=True).start()
+    try:
+        with pytest.raises(OSError, match="was switched off or unplugged"):
+            um25c._query(slave)
+    finally:
+        os.close(slave)
+
+
 def test_a_port_that_is_not_there_is_not_available(tree) -> None:
     meter = Um25cMeter(
         tree({"etc/edge-training-suite/meters.toml": 'um25c = { port = "/dev/rfcomm77" }\n'})
