@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
 
 from suite.catalog.power import Coverage, Tier
 from suite.files.toml_file import read_toml
@@ -57,7 +60,7 @@ class CsvSettings:
     power_scale: float = 1.0
     voltage_scale: float = 1.0
     current_scale: float = 1.0
-    delimiter: str = ","
+    delimiter: Annotated[str, Meta(min_length=1, max_length=1)] = ","
     skip_lines: int = 0
 
 

@@ -112,6 +112,13 @@ def test_a_misspelt_key_is_named_with_the_nearest(tree) -> None:
         load_settings(machine(tree, "", SETTINGS.replace("power_column", "power_colum")))
 
 
+@pytest.mark.parametrize("delimiter", ["", "tab"])
+def test_a_delimiter_of_anything_but_one_character_is_refused(tree, delimiter: str) -> None:
+    settings = SETTINGS + f'delimiter = "{delimiter}"\n'
+    with pytest.raises(SuiteError, match=r"meter_csv\.delimiter"):
+        load_settings(machine(tree, "Time,Power (mW)\n", settings))
+
+
 def test_decimal_commas_are_read_where_commas_do_not_separate_columns(tree) -> None:
     root = machine(tree, "\ufeffTime;Power (mW)\n1,0;9000,0\n", SETTINGS + 'delimiter = ";"\n')
     meter = opened(root)
