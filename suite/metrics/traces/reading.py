@@ -104,7 +104,8 @@ def _trace(rows: "_Rows", points: "dict[str, _Points]") -> tuple[Trace, int]:
     for part in parts:
         t_s, values = part.readings(is_energy=rows.how.is_energy)
         if rows.how.leaves_out_spikes:
-            kept = ~spikes(values)
+            kept = np.ones(len(values), bool)
+            kept[np.isfinite(values)] = ~spikes(values[np.isfinite(values)])
             t_s, values, absurd = t_s[kept], values[kept], absurd + int(np.sum(~kept))
         if rows.how.is_mean:
             t_s = t_s - _spacings_s(t_s) / 2
@@ -204,8 +205,8 @@ class _Rows:
     _form: str = ""
 
     def parse(self, block: bytes) -> Iterator[tuple[str, Values, Values]]:
-        """Of each series of the block's rows: its name, times, s, and power, W; NaN rows are left
-        out."""
+        """Of each series of the block's rows: its name, times, s, and power, W. Rows without a
+        number are left out, but those that end the one before: their power is NaN."""
         skipped, self._is_first = self.how.skip_lines if self._is_first else 0, False
         if self.how.log:
             block = log_table(
@@ -242,11 +243,12 @@ class _Rows:
         t_s = self._times(frame)
         names, places = self._series(frame)
         known = np.isfinite(t_s) & np.isfinite(power_w)
+        kept = np.isfinite(t_s) if self.how.is_on_change and self.how.keeps_gaps else known
         self.read += len(frame)
         for place, name in enumerate(names):
             of_series = places == place
             self.unreadable[name] += int(np.count_nonzero(~known & of_series))
-            yield name, t_s[known & of_series], power_w[known & of_series]
+            yield name, t_s[kept & of_series], power_w[kept & of_series]
 
     def _series(self, frame: Any) -> tuple[list[str], Any]:
         """The names of the series, and the place of each row's."""
@@ -353,7 +355,7 @@ class _Points:
 
     def add(self, t_s: Values, power_w: Values) -> None:
         """Add rows; those whose time is not after all before are left out."""
-        self.rows += len(t_s)
+        self.rows += int(np.count_nonzero(np.isfinite(power_w)))
         highest = np.maximum.accumulate(np.concatenate(([self._last_s], t_s)))
         kept = t_s > highest[:-1]
         self.late += int(np.count_nonzero(~kept))

@@ -162,13 +162,15 @@ def sum_of_series(parts: Sequence[tuple[Values, Values]]) -> tuple[Values, Value
 
 
 def as_steps(t_s: Values, values: Values) -> tuple[Values, Values]:
-    """Rows that hold until the next one, on an even grid which is finer than they are."""
+    """Rows that hold until the next one, on an even grid which is finer than they are; nothing
+    after a row without a number."""
     if len(t_s) < 2:
         return t_s, values
     span_s, shortest_s = float(t_s[-1] - t_s[0]), float(np.diff(t_s).min())
     spacing_s = max(min(LARGEST_STEP_S, shortest_s / 2), span_s / MAX_STEPS)
     moments_s = t_s[0] + spacing_s * np.arange(int(span_s / spacing_s) + 1)
-    return moments_s, values[np.searchsorted(t_s, moments_s, side="right") - 1]
+    held = values[np.searchsorted(t_s, moments_s, side="right") - 1]
+    return moments_s[np.isfinite(held)], held[np.isfinite(held)]
 
 
 def device_turns(

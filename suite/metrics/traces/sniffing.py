@@ -97,6 +97,7 @@ def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
         time_form=form,
         is_decimal_stated=options.decimal is not None,
         repeats_header=head.repeats_header,
+        keeps_gaps=True,
     )
 
 

@@ -101,8 +101,8 @@ class TraceFormat:
     ``rate_hz``). ``time_columns`` are joined with a blank; ``time_form`` is how they are written
     (:data:`suite.metrics.traces.moments.FORMS`). ``log`` is the program whose lines are no table.
     ``is_on_change``: a row holds until the next one. ``is_mean``: a row is the mean power since the
-    one before. ``leaves_out_spikes``: not in records of
-    earlier versions. ``series_columns`` name the series of
+    one before. ``leaves_out_spikes`` and ``keeps_gaps`` (nothing holds beyond a row without a
+    number): not in records of earlier versions. ``series_columns`` name the series of
     a row: those of ``series`` are added up, or all where ``adds``; without such columns ``turns``
     devices take turns. ``is_decimal_stated``: by a person, so that the other sign groups digits.
     ``repeats_header``: rows that are the names again are left out.
@@ -136,6 +136,7 @@ class TraceFormat:
     ] = ""
     is_decimal_stated: bool = False
     repeats_header: bool = False
+    keeps_gaps: bool = False
 
     @property
     def used(self) -> list[int]:

@@ -721,6 +721,26 @@ def test_a_row_that_was_written_on_a_change_holds_until_the_next(tmp_path: Path)
     assert np.trapezoid(trace.power_w, trace.t_s) == pytest.approx(260, rel=0.005)
 
 
+def test_nothing_holds_beyond_a_row_without_a_number(tmp_path: Path) -> None:
+    """A plug that Home Assistant did not reach from 10 s to 30 s; records of earlier versions hold
+    its power until then."""
+    path = tmp_path / "trace.csv"
+    states = ((0, "2"), (10, "unavailable"), (30, "9"), (60, "2"))
+    path.write_text(
+        "entity_id,state,last_changed\n"
+        + "".join(f"sensor.p,{state},{1795330800 + second}\n" for second, state in states)
+    )
+    how = recognise_format(path, NOTHING)
+    trace = read_trace(path, how).trace
+    read_s = trace.t_s - trace.t_s[0]
+    assert not np.any((read_s > 9.99) & (read_s < 29.99))
+    assert (trace.rows, trace.unreadable) == (4, 1)
+    assert set(trace.power_w[read_s < 10]) == {2.0}
+    assert set(trace.power_w[(read_s > 30) & (read_s < 59.9)]) == {9.0}
+    before = read_trace(path, replace(how, keeps_gaps=False)).trace
+    assert before.power_w[(before.t_s - before.t_s[0]) < 29].tolist() == [2.0] * 290
+
+
 def test_a_power_with_the_other_sign_is_not_attached(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text("t [s],power [W]\n" + "".join(f"{n},-{4 + n % 3}.1\n" for n in range(30)))
