@@ -112,7 +112,9 @@ def _trace(rows: "_Rows", points: "dict[str, _Points]") -> tuple[Trace, int]:
         series.append(as_steps(t_s, values) if rows.how.is_on_change else (t_s, values))
     if len(series) > 1:
         refuse_repeated_total(dict(zip(chosen, [power_w for _, power_w in series], strict=True)))
-    t_s, power_w = sum_of_series(series) if len(series) > 1 else series[0]
+    t_s, power_w = (
+        sum_of_series(series, keeps_gaps=rows.how.keeps_gaps) if len(series) > 1 else series[0]
+    )
     unreadable = sum(rows.unreadable[name] for name in chosen)
     is_date = rows.how.time_kind in ("number", "date") and bool(len(t_s))
     trace = Trace(

@@ -22,6 +22,7 @@ from suite.metrics.traces.columns import (
 )
 from suite.metrics.traces.head import Head, is_number, looks_like_time
 from suite.metrics.traces.trace_format import UNITS, quantity_of_unit
+from suite.metrics.window import GAP_PERIODS
 
 KEY = re.compile(
     r"(entity|entity id|index|idx|(gpu|device|sensor|channel) ?(id|index|name|uuid)?|ch|card|outlet"
@@ -150,15 +151,28 @@ def chosen_series(counts: Mapping[str, int], series: Sequence[str], *, adds: boo
     )
 
 
-def sum_of_series(parts: Sequence[tuple[Values, Values]]) -> tuple[Values, Values]:
-    """Times and sums of several series: at the times of the first, where all have readings."""
+def sum_of_series(
+    parts: Sequence[tuple[Values, Values]], *, keeps_gaps: bool
+) -> tuple[Values, Values]:
+    """Times and sums of several series: at the times of the first, where all have readings; with
+    ``keeps_gaps`` not within a gap of another."""
     (t_s, total), *others = parts
     first_s, last_s = max(part[0][0] for part in parts), min(part[0][-1] for part in parts)
     inside = (t_s >= first_s) & (t_s <= last_s)
+    for other_s, _ in others:
+        if keeps_gaps and len(other_s) > 1:
+            inside &= _nearest_s(t_s, other_s) <= GAP_PERIODS / 2 * median(np.diff(other_s))
     t_s, total = t_s[inside], total[inside].copy()
     for other_s, values in others:
         total += np.interp(t_s, other_s, values)
     return t_s, total
+
+
+def _nearest_s(t_s: Values, other_s: Values) -> Values:
+    """How far each time is from the nearest of two others or more."""
+    after = np.searchsorted(other_s, t_s).clip(1, len(other_s) - 1)
+    distances_s: Values = np.minimum(np.abs(t_s - other_s[after - 1]), np.abs(other_s[after] - t_s))
+    return distances_s
 
 
 def as_steps(t_s: Values, values: Values) -> tuple[Values, Values]:

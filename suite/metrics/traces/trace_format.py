@@ -102,9 +102,10 @@ class TraceFormat:
     (:data:`suite.metrics.traces.moments.FORMS`). ``log`` is the program whose lines are no table.
     ``is_on_change``: a row holds until the next one. ``is_mean``: a row is the mean power since the
     one before. ``leaves_out_spikes`` and ``keeps_gaps`` (nothing holds beyond a row without a
-    number): not in records of earlier versions. ``series_columns`` name the series of
-    a row: those of ``series`` are added up, or all where ``adds``; without such columns ``turns``
-    devices take turns. ``is_decimal_stated``: by a person, so that the other sign groups digits.
+    number, and a sum has the gaps of all series): not in records of earlier versions.
+    ``series_columns`` name the series of a row: those of ``series`` are added up, or all where
+    ``adds``; without such columns ``turns`` devices take turns. ``is_decimal_stated``: by a person,
+    so that the other sign groups digits.
     ``repeats_header``: rows that are the names again are left out.
     """
 

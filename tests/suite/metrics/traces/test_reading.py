@@ -692,6 +692,30 @@ def test_a_device_without_readings_is_not_left_out_of_a_sum(tmp_path: Path) -> N
     assert trace_of(path, text, TraceOptions(series=("0", "1"))).power_w[0] == 10.0
 
 
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_a_sum_has_no_readings_where_one_of_its_series_is_silent(
+    order: tuple[str, str], tmp_path: Path
+) -> None:
+    """Plug b from 20 s to 40 s; records of earlier versions go on from its last power to its
+    next."""
+    path = tmp_path / "trace.csv"
+    path.write_text(
+        "time [s],plug,power [W]\n"
+        + "".join(
+            f"{n + place / 10},{plug},{watts}\n"
+            for n in range(60)
+            for place, (plug, watts) in enumerate((("a", 4), ("b", 6)))
+            if plug == "a" or not 20 <= n < 40
+        )
+    )
+    how = recognise_format(path, TraceOptions(series=order))
+    trace = read_trace(path, how).trace
+    assert not np.any((trace.t_s > 20.5) & (trace.t_s < 38.5))
+    assert len(trace.t_s) in (39, 41) and set(trace.power_w) == {10.0}
+    before = read_trace(path, replace(how, keeps_gaps=False)).trace
+    assert len(before.t_s) == {"a": 59, "b": 39}[order[0]]
+
+
 @pytest.mark.parametrize("lag_s", [0.01, 0.5])
 def test_rows_in_turn_that_name_no_device_are_noticed(lag_s: float, tmp_path: Path) -> None:
     trace = trace_of(tmp_path / "trace.csv", two_devices("", "", lag_s))
