@@ -3,7 +3,7 @@
 import importlib.util
 import platform
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,12 @@ from typer import Option
 from suite.catalog.data_sets import DataSetDefinition, load_data_sets
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
-from suite.catalog.power import load_power_rules, power_sources
+from suite.catalog.power import (
+    PowerRule,
+    load_power_rules,
+    power_sources,
+    totals_of_channels,
+)
 from suite.cli.json_output import print_rows
 from suite.cli.options import Json
 from suite.cli.tables import show_table
@@ -30,6 +35,8 @@ from suite.machine.power_settings import NVPMODEL, PowerSettings, read_power_set
 from suite.machine.procfs import read_text
 from suite.meters.meter import Meter
 from suite.meters.registry import open_meters
+from suite.meters.sources.ina238 import Ina238Meter
+from suite.meters.sources.ina3221 import Ina3221Meter
 
 LOAD_S = 1.0
 CGROUP = "sys/fs/cgroup"
@@ -37,6 +44,7 @@ SLOWEST, X86 = "powersave", ("x86_64", "i686")
 """The governor that holds the lowest clock, but for the drivers of these machines."""
 MAX_SWAPPED_BYTES = 2**26
 METER = "meter: "
+NO_METER = "no power meter is available"
 
 
 @dataclass(frozen=True)
@@ -203,23 +211,35 @@ def diagnose_meters(meters: Iterable[Meter]) -> Iterator[Diagnosis]:
 
 
 def _meters() -> Iterator[Diagnosis]:
-    diagnoses = list(diagnose_meters(open_meters()))
+    meters = open_meters()
+    diagnoses = list(diagnose_meters(meters))
     yield from diagnoses
-    power_meters = {f"{METER}{source}" for source in power_sources(load_power_rules())}
-    found = [
-        diagnosis.what.removeprefix(METER)
-        for diagnosis in diagnoses
-        if diagnosis.there and diagnosis.what in power_meters
-    ]
+    there = {each.what for each in diagnoses if each.there}
+    yield _diagnose_energy([meter for meter in meters if f"{METER}{meter.name}" in there])
+
+
+def _diagnose_energy(available: Iterable[Meter]) -> Diagnosis:
+    rules = load_power_rules()
+    power = [meter for meter in available if meter.name in power_sources(rules)]
+    found = [meter.name for meter in power if _has_total(meter, rules)]
     if found:
-        yield Diagnosis("energy", True, f"measured by {', '.join(found)}")
-    else:
-        yield Diagnosis(
-            "energy",
-            False,
-            "no power meter is available: energy will be reported as unknown",
-            "make a power meter available (suite doctor --all; docs/measuring.md)",
-        )
+        return Diagnosis("energy", True, f"measured by {', '.join(found)}")
+    names = " and ".join(meter.name for meter in power)
+    why = f"there is power from {names}, but nobody knows of what" if power else NO_METER
+    return Diagnosis(
+        "energy",
+        False,
+        f"{why}: energy will be reported as unknown",
+        "make a power meter available (suite doctor --all; docs/measuring.md)",
+    )
+
+
+def _has_total(meter: Meter, rules: Sequence[PowerRule]) -> bool:
+    """Whether a total is made of a meter's channels; monitors of rails may be of anything."""
+    if not isinstance(meter, Ina238Meter | Ina3221Meter):
+        return True
+    channels = ((meter.name, channel.name) for channel in meter.find())
+    return bool(totals_of_channels(rules, channels))
 
 
 def _environments() -> Iterator[Diagnosis]:

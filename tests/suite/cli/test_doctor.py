@@ -76,6 +76,38 @@ def test_a_driver_that_breaks_does_not_hide_the_other_sources(tmp_path: Path) ->
     assert second.what == f"meter: {sound.name}"
 
 
+@pytest.mark.parametrize(
+    ("compatible", "chip", "is_known", "found"),
+    [
+        ("nvidia,tegra264\0", "ina238", True, "measured by ina238"),
+        (
+            "raspberrypi,5-model-b\0",
+            "ina219",
+            False,
+            "there is power from ina238, but nobody knows of what: energy will be reported as"
+            " unknown",
+        ),
+    ],
+    ids=["at the input of a board", "on a hat"],
+)
+def test_a_chip_of_which_nobody_knows_what_it_measures_measures_no_energy(
+    compatible: str,
+    chip: str,
+    is_known: bool,
+    found: str,
+    run: Any,
+    tree: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = "sys/class/hwmon/hwmon4"
+    files = {f"{folder}/name": f"{chip}\n", f"{folder}/power1_input": "5000000\n"}
+    root = tree({"proc/device-tree/compatible": compatible, **files})
+    monkeypatch.setattr("suite.cli.doctor.open_meters", lambda: open_meters(root))
+    lines = {line["what"]: line for line in json.loads(run("--json").output)["rows"]}
+    assert lines["meter: ina238"]["there"]
+    assert (lines["energy"]["there"], lines["energy"]["found"]) == (is_known, found)
+
+
 def test_the_callers_own_children_are_not_foreign_and_not_named() -> None:
     burner = subprocess.Popen(
         [sys.executable, "-c", "print(1, flush=True)\nwhile True: pass"], stdout=subprocess.PIPE
