@@ -44,11 +44,12 @@ COUNTER_SOURCES = ("counters", "disk", LINKS, "load", "network", "wall-clock", P
 @dataclass(frozen=True)
 class Gauge:
     """A figure from readings: mean or maximum over the first of ``channels`` (source, channel
-    pattern) that was read."""
+    pattern) that was read, or over all of them."""
 
     unit: str
     how: str
     channels: tuple[tuple[str, str], ...]
+    is_of_all: bool = False
 
 
 def _gpu(quantity: str) -> tuple[tuple[str, str], ...]:
@@ -76,7 +77,7 @@ GAUGES: Mapping[str, Gauge] = {
     "memory_controller_utilisation": Gauge("%", "mean", _memory_controller("utilisation")),
     "memory_controller_frequency_hz": Gauge("Hz", "mean", _memory_controller("frequency")),
     "temperature_max_degc": Gauge(
-        "degC", "max", (("temperature", "*"), ("nvml", "gpu*.temperature"))
+        "degC", "max", (("temperature", "*"), ("nvml", "gpu*.temperature")), is_of_all=True
     ),
     "resident_sum_max_bytes": Gauge("B", "max", (("memory", "process_tree_rss"),)),
     "peak_process_rss_bytes": Gauge("B", "max", (("memory", "largest_process_peak_rss"),)),
@@ -103,10 +104,17 @@ DISK_RATES = {
 }
 
 
-def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
+def machine_figures(
+    channels: Channels, window: Window | None, *, is_before_v03: bool = False
+) -> dict[str, Figure]:
     """All figures of this module. ``window`` is run_start to run_stop; None: the run was not
-    finished, and gauges use all readings."""
-    figures = {name: _gauge_figure(channels, window, gauge) for name, gauge in GAUGES.items()}
+    finished, and gauges use all readings. In rounds before v0.3 a gauge was of one source."""
+    figures = {
+        name: _gauge_figure(
+            channels, window, replace(gauge, is_of_all=gauge.is_of_all and not is_before_v03)
+        )
+        for name, gauge in GAUGES.items()
+    }
     for name, (channel, unit) in DISK_RATES.items():
         figures[name] = _rate(channels, channel, unit, window)
     for name, end in (("page_cache_start_ratio", 0), ("page_cache_end_ratio", 1)):
@@ -225,6 +233,7 @@ def _during(channels: Iterable[Channel], window: Window | None) -> Iterator[Chan
 
 
 def _gauge_figure(channels: Channels, window: Window | None, gauge: Gauge) -> Figure:
+    read: dict[str, list[Channel]] = {}
     for source, pattern in gauge.channels:
         named = (
             channel
@@ -232,10 +241,14 @@ def _gauge_figure(channels: Channels, window: Window | None, gauge: Gauge) -> Fi
             if fnmatch.fnmatchcase(channel.name, pattern)
         )
         chosen = list(_during(named, window))
-        if chosen:
-            return _of_values(
-                chosen, gauge, f"{source}: {', '.join(channel.name for channel in chosen[:8])}"
-            )
+        if chosen and (gauge.is_of_all or not read):
+            read[source] = chosen
+    if read:
+        method = "; ".join(
+            f"{source}: {', '.join(channel.name for channel in chosen[:8])}"
+            for source, chosen in read.items()
+        )
+        return _of_values([each for chosen in read.values() for each in chosen], gauge, method)
     sources = " or ".join(f"{source} ({pattern})" for source, pattern in gauge.channels)
     return unknown_figure(gauge.unit, READINGS, f"during the run, no reading came from {sources}")
 

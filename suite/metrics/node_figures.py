@@ -57,7 +57,8 @@ def node_rows(
             "interface": node.interface,
             "reason": node.reason,
             "figures": {
-                name: figure.to_dict() for name, figure in _node_figures(node, times, steps).items()
+                name: figure.to_dict()
+                for name, figure in _node_figures(node, rules, times, steps).items()
             },
             "energies": energy_rows(node.channels, rules, times.run, times.uncounted),
             "disturbances": recorded_disturbances(node.channels, times.run, is_one_of_several=True),
@@ -107,14 +108,17 @@ def energy_and_baseload(node: NodeReadings, times: RunWindows) -> dict[str, Figu
     )
 
 
-def _node_figures(node: NodeReadings, times: RunWindows, steps: int) -> dict[str, Figure]:
+def _node_figures(
+    node: NodeReadings, rules: Sequence[PowerRule], times: RunWindows, steps: int
+) -> dict[str, Figure]:
+    is_before_v03 = any(rule.is_before_v03 for rule in rules)
     wire = {
         f"{direction}_bytes_per_step": _per_step(node, direction, times.run, steps)
         for direction in ("sent", "received")
     }
     return {
         **energy_and_baseload(node, times),
-        **machine_figures(node.channels, times.run),
+        **machine_figures(node.channels, times.run, is_before_v03=is_before_v03),
         **wire,
     }
 

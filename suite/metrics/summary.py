@@ -163,7 +163,7 @@ def derive_summary(bundle: Bundle) -> Summary:
         **_energies(log, nodes, machine, run_times, resumed),
         **event_counts.counter_figures(phases.get(event_counts.RUN)),
         **event_counts.epoch_figures(later_phases),
-        **machine_figures(channels, run),
+        **machine_figures(channels, run, is_before_v03=any(rule.is_before_v03 for rule in rules)),
         **part_figures(log),
         **memory_figures(bundle, log),
     }

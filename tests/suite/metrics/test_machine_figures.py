@@ -88,6 +88,21 @@ def test_the_hottest_sensor_makes_the_temperature() -> None:
     assert machine_figures(readings, RUN)["temperature_max_degc"].value == 70
 
 
+def test_a_graphics_card_is_a_sensor_beside_those_of_the_machine() -> None:
+    """Before round v0.3 it counted only where the machine has none."""
+    readings = table(
+        ("temperature", "coretemp Package id 0", "degC", every_second(61)),
+        ("nvml", "gpu1.temperature", "degC", every_second(88)),
+    )
+    figure = machine_figures(readings, RUN)["temperature_max_degc"]
+    assert (figure.value, figure.method) == (
+        88,
+        "temperature: coretemp Package id 0; nvml: gpu1.temperature",
+    )
+    before = machine_figures(readings, RUN, is_before_v03=True)["temperature_max_degc"]
+    assert (before.value, before.method) == (61, "temperature: coretemp Package id 0")
+
+
 def test_disk_rates_are_the_increase_of_the_counters_over_the_time_of_the_run() -> None:
     readings = table(
         ("disk", "read_operations", "operations", every_second(lambda second: 1000 + 50 * second)),
