@@ -6,16 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.arrays import Window
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
+from suite.metrics.machine_figures import NVML, busiest_gpu
 from suite.metrics.power_totals import counted_rules, describe_totals, power_totals
 
 INTERVALS = 100
 LOADS = (
     ("cpu", "utilisation.total", "CPU"),
-    ("nvml", "gpu0.utilisation", "GPU"),
     ("tegra", "gpu.utilisation", "GPU"),
 )
 
@@ -78,7 +79,7 @@ def read_timeline(bundle: Bundle, log: Log) -> Timeline:
                 channels, power_totals(channels, counted_rules(bundle), run_window(log)), start_ns
             )
         ),
-        list(_loads(channels, start_ns)),
+        list(_loads(channels, run_window(log), start_ns)),
     )
     return Timeline(
         tuple(power),
@@ -131,8 +132,9 @@ def _sum(parts: list[Series]) -> Series:
     return Series(first.t_ns, values)
 
 
-def _loads(channels: Channels, start_ns: int) -> Iterator[TimeSeries]:
-    for source, channel, name in LOADS:
+def _loads(channels: Channels, window: Window | None, start_ns: int) -> Iterator[TimeSeries]:
+    of_gpu = (NVML, f"{busiest_gpu(channels, window)}.utilisation", "GPU")
+    for source, channel, name in (*LOADS, of_gpu):
         yield from _time_series(
             f"{name} ({source}: {channel})", "%", _samples(channels.get(source, channel)), start_ns
         )

@@ -39,6 +39,7 @@ MIN_PERIODS = 5  # shortest window of a counter: up to one period is interpolate
 COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
 # The power mode's settings are written when they change: a mean over such readings has no meaning.
 COUNTER_SOURCES = ("counters", "disk", LINKS, "load", "network", "wall-clock", POWER_MODE)
+NVML, FIRST_GPU = "nvml", "gpu0"
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Gauge:
 def _gpu(quantity: str) -> tuple[tuple[str, str], ...]:
     return (
         ("tegra", f"gpu.{quantity}"),
-        ("nvml", f"gpu0.{quantity}"),
+        (NVML, f"{FIRST_GPU}.{quantity}"),
         ("tegrastats", f"gpu.{quantity}"),
         ("jtop", f"gpu.{quantity}"),
     )
@@ -77,14 +78,14 @@ GAUGES: Mapping[str, Gauge] = {
     "memory_controller_utilisation": Gauge("%", "mean", _memory_controller("utilisation")),
     "memory_controller_frequency_hz": Gauge("Hz", "mean", _memory_controller("frequency")),
     "temperature_max_degc": Gauge(
-        "degC", "max", (("temperature", "*"), ("nvml", "gpu*.temperature")), is_of_all=True
+        "degC", "max", (("temperature", "*"), (NVML, "gpu*.temperature")), is_of_all=True
     ),
     "resident_sum_max_bytes": Gauge("B", "max", (("memory", "process_tree_rss"),)),
     "peak_process_rss_bytes": Gauge("B", "max", (("memory", "largest_process_peak_rss"),)),
     "memory_used_max_bytes": Gauge("B", "max", (("memory", "used"),)),
     "swap_used_max_bytes": Gauge("B", "max", (("memory", "swap_used"),)),
 }
-OF_GPU = ("nvml", "gpu*.memory_used")
+OF_GPU = (NVML, "gpu*.memory_used")
 GPU_METHOD = "highest reading of the memory that all programs use on one GPU, over all GPUs"
 ONE_PROCESS = Gauge("B", "max", (("memory", "largest_process_peak_rss"),))
 PROPORTIONAL = Gauge("B", "max", (("memory", "process_tree_pss"),))
@@ -108,12 +109,14 @@ def machine_figures(
     channels: Channels, window: Window | None, *, is_before_v03: bool = False
 ) -> dict[str, Figure]:
     """All figures of this module. ``window`` is run_start to run_stop; None: the run was not
-    finished, and gauges use all readings. In rounds before v0.3 a gauge was of one source."""
+    finished, and gauges use all readings. In rounds before v0.3 a gauge was of one source, and of
+    NVML's first GPU."""
+    gauges = _gauges(FIRST_GPU if is_before_v03 else busiest_gpu(channels, window))
     figures = {
         name: _gauge_figure(
             channels, window, replace(gauge, is_of_all=gauge.is_of_all and not is_before_v03)
         )
-        for name, gauge in GAUGES.items()
+        for name, gauge in gauges.items()
     }
     for name, (channel, unit) in DISK_RATES.items():
         figures[name] = _rate(channels, channel, unit, window)
@@ -132,6 +135,28 @@ def machine_figures(
             _gauge_figure(channels, window, Gauge("B", "max", (OF_GPU,))), method=GPU_METHOD
         )
     return {**figures, **load_figures(channels, window), **_disturbance_figures(channels, window)}
+
+
+def busiest_gpu(channels: Channels, window: Window | None) -> str:
+    """Which of NVML's GPUs was used most, as the one that trained: NVML counts them by their slots,
+    CUDA from the fastest."""
+    named = (each for each in channels.of_source(NVML) if each.name.endswith(".utilisation"))
+    used = list(_during(named, window))
+    return max(used, key=lambda each: each.mean).name.partition(".")[0] if used else FIRST_GPU
+
+
+def _gauges(gpu: str) -> dict[str, Gauge]:
+    """The gauges, with this one of NVML's GPUs."""
+    return {
+        name: replace(
+            gauge,
+            channels=tuple(
+                (source, pattern.replace(f"{FIRST_GPU}.", f"{gpu}."))
+                for source, pattern in gauge.channels
+            ),
+        )
+        for name, gauge in GAUGES.items()
+    }
 
 
 def resident_ratio(channels: Channels, moment_ns: int, window_s: float = math.inf) -> float | None:

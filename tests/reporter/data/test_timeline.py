@@ -7,6 +7,7 @@ import numpy as np
 
 from reporter.data import timeline
 from reporter.data.timeline import Series, TimelineSpan
+from tests.checks_alone import channel, channels
 
 S = 1_000_000_000
 
@@ -54,6 +55,15 @@ def test_a_total_is_scaled_after_its_channels_are_added_and_needs_each() -> None
     assert found.values.tolist() == [29, 31], "twice the sum, and 5 W"
     total.channels = ["a", "none"]
     assert len(timeline._calibrated(recorded, total).t_ns) == 0
+
+
+def test_the_load_of_several_gpus_is_that_of_the_busiest() -> None:
+    times_s, used = (1.0, 2.0, 3.0), {"gpu0": 1.0, "gpu1": 97.0}
+    read = channels(
+        *(channel(f"nvml {gpu}.utilisation", "%", times_s, [of] * 3) for gpu, of in used.items())
+    )
+    (found,) = timeline._loads(read, (S, 3 * S), 0)
+    assert (found.name, found.mean) == ("GPU (nvml: gpu1.utilisation)", (97.0,) * 3)
 
 
 def test_few_readings_are_as_they_are_and_unknown_ones_are_left_out() -> None:

@@ -80,6 +80,23 @@ def test_gpu_figures_use_the_preferred_source() -> None:
     assert (figure.value, figure.method) == (70, "nvml: gpu0.utilisation")
 
 
+def test_of_several_gpus_the_busiest_is_the_one_that_trained() -> None:
+    """CUDA counts from the fastest, NVML by slots: a display's card may be its first. Before round
+    v0.3 the figures were of that."""
+    readings = table(
+        ("nvml", "gpu0.utilisation", "%", every_second(1)),
+        ("nvml", "gpu0.frequency", "Hz", every_second(3e8)),
+        ("nvml", "gpu1.utilisation", "%", every_second(97)),
+        ("nvml", "gpu1.frequency", "Hz", every_second(2e9)),
+    )
+    figures = machine_figures(readings, RUN)
+    names = ("gpu_utilisation", "gpu_utilisation_max", "gpu_frequency_hz")
+    assert [figures[name].value for name in names] == [97, 97, 2e9]
+    assert figures["gpu_frequency_hz"].method == "nvml: gpu1.frequency"
+    before = machine_figures(readings, RUN, is_before_v03=True)
+    assert [before[name].value for name in names] == [1, 1, 3e8]
+
+
 def test_the_hottest_sensor_makes_the_temperature() -> None:
     readings = table(
         ("temperature", "CPU-therm", "degC", every_second(55)),
