@@ -35,6 +35,7 @@ from suite.machine.power_settings import NVPMODEL, PowerSettings, read_power_set
 from suite.machine.procfs import read_text
 from suite.meters.meter import Meter
 from suite.meters.registry import open_meters
+from suite.meters.settings import PLACE
 from suite.meters.sources.ina238 import Ina238Meter
 from suite.meters.sources.ina3221 import Ina3221Meter
 
@@ -193,6 +194,9 @@ def diagnose_meters(meters: Iterable[Meter]) -> Iterator[Diagnosis]:
     for meter in meters:
         try:
             availability = meter.availability()
+        except SuiteError as error:
+            problem = error.problem.rstrip(".")
+            yield Diagnosis(f"{METER}{meter.name}", False, problem, f"correct /{PLACE}")
         except Exception as error:  # noqa: BLE001 - one broken driver must not hide the other sources
             yield Diagnosis(
                 f"{METER}{meter.name}",

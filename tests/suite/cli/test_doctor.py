@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from suite.cli.doctor import Diagnosis, diagnose_load, diagnose_meters, doctor, folded
 from suite.experiments.machine_load import MachineLoad, measure_load
 from suite.meters.registry import meter_classes, open_meters
+from suite.meters.sources.shelly import ShellyMeter
 
 
 @pytest.fixture
@@ -74,6 +75,14 @@ def test_a_driver_that_breaks_does_not_hide_the_other_sources(tmp_path: Path) ->
         "the availability check failed: ZeroDivisionError: division by zero",
     )
     assert second.what == f"meter: {sound.name}"
+
+
+def test_a_wrong_key_of_meters_toml_is_corrected_not_reported(tree: Any) -> None:
+    root = tree({"etc/edge-training-suite/meters.toml": 'shelly = { adress = "10.0.0.7" }\n'})
+    (found,) = diagnose_meters([ShellyMeter(root)])
+    assert not found.there
+    assert "there is no key 'adress'; did you mean 'address'" in found.found
+    assert found.remedy == "correct /etc/edge-training-suite/meters.toml"
 
 
 @pytest.mark.parametrize(
