@@ -3,7 +3,7 @@
 import importlib.util
 import platform
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,12 +14,7 @@ from typer import Option
 from suite.catalog.data_sets import DataSetDefinition, load_data_sets
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
-from suite.catalog.power import (
-    PowerRule,
-    load_power_rules,
-    power_sources,
-    totals_of_channels,
-)
+from suite.catalog.power import load_power_rules, power_sources
 from suite.cli.json_output import print_rows
 from suite.cli.options import Json
 from suite.cli.tables import show_table
@@ -34,10 +29,8 @@ from suite.machine.identify import identify
 from suite.machine.power_settings import NVPMODEL, PowerSettings, read_power_settings
 from suite.machine.procfs import read_text
 from suite.meters.meter import Meter
-from suite.meters.registry import open_meters
+from suite.meters.registry import may_have_total, open_meters
 from suite.meters.settings import PLACE
-from suite.meters.sources.ina238 import Ina238Meter
-from suite.meters.sources.ina3221 import Ina3221Meter
 
 LOAD_S = 1.0
 CGROUP = "sys/fs/cgroup"
@@ -225,7 +218,7 @@ def _meters() -> Iterator[Diagnosis]:
 def _diagnose_energy(available: Iterable[Meter]) -> Diagnosis:
     rules = load_power_rules()
     power = [meter for meter in available if meter.name in power_sources(rules)]
-    found = [meter.name for meter in power if _has_total(meter, rules)]
+    found = [meter.name for meter in power if may_have_total(meter, rules)]
     if found:
         return Diagnosis("energy", True, f"measured by {', '.join(found)}")
     names = " and ".join(meter.name for meter in power)
@@ -236,14 +229,6 @@ def _diagnose_energy(available: Iterable[Meter]) -> Diagnosis:
         f"{why}: energy will be reported as unknown",
         "make a power meter available (suite doctor --all; docs/measuring.md)",
     )
-
-
-def _has_total(meter: Meter, rules: Sequence[PowerRule]) -> bool:
-    """Whether a total is made of a meter's channels; monitors of rails may be of anything."""
-    if not isinstance(meter, Ina238Meter | Ina3221Meter):
-        return True
-    channels = ((meter.name, channel.name) for channel in meter.find())
-    return bool(totals_of_channels(rules, channels))
 
 
 def _environments() -> Iterator[Diagnosis]:

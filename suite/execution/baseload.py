@@ -9,18 +9,24 @@ from suite.bundle.layout import BASELOAD_RAW
 from suite.catalog.power import load_power_rules, power_sources
 from suite.execution.recorder import Recorder, recording
 from suite.meters.meter import Meter, MeteredProcess
+from suite.meters.registry import may_have_total
 from suite.meters.sources.cpu import CpuMeter
 
 
 def baseload_meters(meters: Sequence[Meter]) -> tuple[Meter, ...]:
-    """The available meters that a power rule names, and the CPU meter, which shows how idle the
-    machine was.
+    """The available meters of which a power rule makes a total, and the CPU meter, which shows how
+    idle the machine was.
 
     Empty where nothing measures power. The run records meters whose ``availability`` raises; here
     they are left out.
     """
-    sources = power_sources(load_power_rules())
-    power = tuple(meter for meter in meters if meter.name in sources and _is_available(meter))
+    rules = load_power_rules()
+    sources = power_sources(rules)
+    power = tuple(
+        meter
+        for meter in meters
+        if meter.name in sources and _is_available(meter) and may_have_total(meter, rules)
+    )
     return (
         (
             *power,

@@ -3,16 +3,19 @@ chooses among them: `--meters NAME,NAME` reads only these, `--meters -NAME,-NAME
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import cast
 
 from suite.catalog.meter_choice import LEFT_OUT, left_out
+from suite.catalog.power import PowerRule, totals_of_channels
 from suite.errors import SuiteError
 from suite.meters import sources
 from suite.meters.meter import Meter, MeterAvailability, MeteredProcess, Reading, opens_first
+from suite.meters.sources.ina238 import Ina238Meter
+from suite.meters.sources.ina3221 import Ina3221Meter
 
 MeterFactory = Callable[[Path], Meter]
 
@@ -42,6 +45,15 @@ def meter_of(module: ModuleType) -> type[Meter]:
 def open_meters(root: Path = Path("/")) -> tuple[Meter, ...]:
     """One meter of each class, reading below ``root``."""
     return tuple(cast(MeterFactory, make)(root) for make in meter_classes())
+
+
+def may_have_total(meter: Meter, rules: Sequence[PowerRule]) -> bool:
+    """Whether a total may be made of an available power meter's channels; monitors of rails may be
+    of anything."""
+    if not isinstance(meter, Ina238Meter | Ina3221Meter):
+        return True
+    channels = ((meter.name, channel.name) for channel in meter.find())
+    return bool(totals_of_channels(rules, channels))
 
 
 class LeftOutMeter:

@@ -47,6 +47,12 @@ def test_a_machine_without_a_power_sensor_has_nothing_to_wait_for(tree) -> None:
     assert baseload_meters(open_meters(tree({"proc/stat": "cpu 1 0 1 9 0 0 0 0\n"}))) == ()
 
 
+def test_nobody_waits_for_a_chip_of_which_nobody_knows_what_it_measures(tree) -> None:
+    folder = "sys/class/hwmon/hwmon4"
+    files = {f"{folder}/name": "ina219\n", f"{folder}/power1_input": "5000000\n"}
+    assert baseload_meters(open_meters(tree(files))) == ()
+
+
 def test_a_driver_that_breaks_stops_nothing(tree) -> None:
     meters = open_meters(tree(NANO_BOARD))
     for meter in meters:
