@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TABLES = ("runs", "figures", "epochs", "entries")
 FORMATS = (".csv", ".parquet", ".json")
+EVENT_FILE = "events.out.tfevents."
 CLIENT_PROFILES = "client profiles"
 CLIENT = (
     *("device", "cpu_model", "gpu", "power_mode", "framework", "accelerator", "precision"),
@@ -141,7 +142,11 @@ def _json_value(value: Any) -> Any:
 
 
 def _write_events(frames: "Frames", folder: Path) -> None:
-    """A folder for each run, with the scalars of its epochs, as TensorBoard reads them."""
+    """A folder for each run, with the scalars of its epochs, as TensorBoard reads them. Raises
+    SuiteError, with nothing written, where another folder, such as the run itself, has its name."""
+    for place in (folder / str(run_id) for run_id in frames.runs["run_id"]):
+        if any(not file.name.startswith(EVENT_FILE) for file in place.glob("*")):
+            raise SuiteError(f"{place} has other files than an export's; choose another --output.")
     from tensorboard.compat.proto.event_pb2 import Event  # an extra
     from tensorboard.compat.proto.summary_pb2 import Summary  # an extra
     from tensorboard.summary.writer.event_file_writer import EventFileWriter  # an extra

@@ -143,6 +143,16 @@ def test_runs_are_exported_for_a_spreadsheet_and_unknown_is_empty(
 
 
 @pytest.mark.usefixtures("builds_a_site")
+def test_an_export_for_tensorboard_replaces_no_run_directory(tmp_path: Path) -> None:
+    """Run directories are named as the folders of the export are."""
+    run = make_bundle(tmp_path / "runs" / Scenario().name, Scenario())
+    before = sorted(run.iterdir())
+    with pytest.raises(SuiteError, match=f"{run} has other files than an export's; choose another"):
+        printed("export", run.parent, "--output", run.parent, "--force")
+    assert sorted(run.iterdir()) == before
+
+
+@pytest.mark.usefixtures("builds_a_site")
 def test_a_spreadsheet_computes_nothing_of_an_exported_run(tmp_path: Path) -> None:
     run = make_bundle(tmp_path / "run", Scenario(division="open", data="digits"))
     system = json.loads((run / "system.json").read_text())
