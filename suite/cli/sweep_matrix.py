@@ -35,8 +35,11 @@ from suite.launch.placement import Placement, read_hosts
 from suite.metrics.matrix_record import Matrix
 from suite.metrics.study import Study
 
-TYPED = ("framework", "data", "epochs", "steps", "batch_size", "threads", "precision")
-"""Settings whose option is None where it was not typed."""
+TYPED = (
+    *("framework", "data", "epochs", "steps", "batch_size", "threads", "precision"),
+    *("accelerator", "collective"),
+)
+"""Settings whose option has its default where it was not typed."""
 _DEFAULT = MatrixDefinition()
 
 
@@ -245,10 +248,16 @@ def show_record(
 
 def refuse_varied(varied: Iterable[str], training: TrainingOptions) -> None:
     """Raise SuiteError for an option that was typed beside the values that its setting takes."""
+    typed = _typed(training)
     for name in varied:
-        if name in TYPED and getattr(training, name) is not None:
+        if name in typed:
             option = f"--{name.replace('_', '-')}"
             raise SuiteError(f"The sweep varies {name}; leave {option} out.")
+
+
+def _typed(training: TrainingOptions) -> dict[str, Any]:
+    values = {name: getattr(training, name) for name in TYPED}
+    return {name: it for name, it in values.items() if it != getattr(TrainingOptions, name)}
 
 
 def _with_typed(definition: MatrixDefinition, training: TrainingOptions) -> MatrixDefinition:
@@ -258,9 +267,8 @@ def _with_typed(definition: MatrixDefinition, training: TrainingOptions) -> Matr
     refuse_varied((name for name in TYPED if any(getattr(each, name) for each in given)), training)
     typed = {
         name: value
-        for name in TYPED
-        if (value := getattr(training, name)) is not None
-        and getattr(definition.fixed, name) is not None
+        for name, value in _typed(training).items()
+        if getattr(definition.fixed, name) is not None
     }
     return replace(definition, fixed=replace(definition.fixed, **typed))
 

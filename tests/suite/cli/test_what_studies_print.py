@@ -303,13 +303,20 @@ def test_what_was_typed_goes_before_a_matrix_s_file(tmp_path: Path) -> None:
 
 def test_an_option_of_a_sweep_replaces_a_fixed_setting_and_no_varied_one(tmp_path: Path) -> None:
     file = tmp_path / "matrix.toml"
-    file.write_text('workload = "lenet"\nvary.threads = [1, 2]\nfixed.framework = "pytorch"\n')
+    fixed = 'framework = "pytorch", accelerator = "cuda"'
+    file.write_text(f'workload = "lenet"\nvary.threads = [1, 2]\nfixed = {{ {fixed} }}\n')
     typed = ["sweep", "--file", str(file), "--framework", "fake", "--dry-run", "--json"]
-    rows = json.loads(CliRunner().invoke(app, typed).stdout)["rows"]
-    assert {row["request"]["framework"] for row in rows} == {"fake"}
-    for words in ([*typed, "--threads", "4"], ["sweep", "--study", "threads", "--threads", "4"]):
-        refused = CliRunner().invoke(app, [*words, "--workload", "lenet"])
-        assert "The sweep varies threads; leave --threads out" in str(refused.exception)
+    rows = json.loads(CliRunner().invoke(app, [*typed, "--accelerator", "cpu"]).stdout)["rows"]
+    requests = [row["request"] for row in rows]
+    assert {(each["framework"], each["accelerator"]) for each in requests} == {("fake", "cpu")}
+    for words, name, value in (
+        (typed, "threads", "4"),
+        (["sweep", "--study", "threads"], "threads", "4"),
+        (["sweep", "--vary", "accelerator=cpu"], "accelerator", "cuda"),
+        (["sweep", "--vary", "collective=mpi,native"], "collective", "native"),
+    ):
+        refused = CliRunner().invoke(app, [*words, f"--{name}", value, "--workload", "lenet"])
+        assert f"The sweep varies {name}; leave --{name} out" in str(refused.exception)
 
 
 def test_a_dry_run_of_a_sweep_is_a_table_and_with_json_its_requests() -> None:
