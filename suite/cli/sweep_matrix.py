@@ -16,7 +16,7 @@ from suite.cli.options import TrainingOptions
 from suite.cli.results import figure_text
 from suite.cli.tables import show_table
 from suite.cli.watching import watcher
-from suite.errors import SuiteError
+from suite.errors import Reported, SuiteError
 from suite.execution.request import RunRequest
 from suite.experiments.matrix_plan import (
     MatrixDefinition,
@@ -182,7 +182,7 @@ def on_boards(
     training: TrainingOptions,
     output: Path | None,
 ) -> None:
-    """Spread the matrix over the boards of a file, and show its points; raises SuiteError, after
+    """Spread the matrix over the boards of a file, and show its points; raises Reported, after
     that, for boards of a fleet without a run."""
     from suite.experiments.board_talk import Boards  # start-up: asyncio
     from suite.experiments.boards import plan_for_boards  # start-up: asyncio
@@ -203,7 +203,7 @@ def on_boards(
         computed = api.run_on_boards(definition, options, boards, directory, progress=progress)
     _show(computed, directory, training)
     if computed.missing:
-        raise SuiteError(
+        raise Reported(
             f"{len(computed.missing)} of {len(computed.points)} points have no run:"
             f" {'; '.join(computed.missing.values())}",
             "rerun the same command when the board is back, or take it out of the --boards file",

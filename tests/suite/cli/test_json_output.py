@@ -18,12 +18,14 @@ from suite.cli.doctor import Diagnosis, show
 from suite.cli.json_output import json_formats, print_json
 from suite.cluster.doctor import Examination
 from suite.datasets.layouts import DataSetContents
+from suite.experiments.boards import plan_for_boards
 from suite.experiments.quick import QuickLook
 from suite.files.paths import repository_root
 from suite.metrics.audit_record import AuditRecord
+from suite.metrics.figure import Figure
 from suite.metrics.linpack_record import Linpack
 from suite.metrics.linpack_study_record import LinpackStudy
-from suite.metrics.matrix_record import Matrix
+from suite.metrics.matrix_record import Matrix, MatrixFigures, MatrixPoint
 from suite.metrics.replication_record import Replication
 from suite.metrics.review_record import Review
 from suite.metrics.stall_analysis import StallAnalysis
@@ -148,6 +150,26 @@ def test_a_failure_is_an_object_and_a_sentence(words: tuple[str, ...], say: Say)
     assert set(printed) == {"format", *json_formats()["error"].keys}
     assert (printed["format"], printed["exit_code"], code) == ("error/1", 2, 2)
     assert said == f"error: {printed['error']}\n"
+
+
+def test_a_matrix_with_a_lost_board_is_one_object(
+    say: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It says itself which point has no run."""
+
+    def lost(matrix: Any, options: Any, *_: Any, **__: Any) -> Matrix:
+        unknown = MatrixFigures(*[Figure(None, "", "log", 0, reason="lost") for _ in range(10)])
+        plan = plan_for_boards(matrix, options).plan
+        return Matrix(1, plan, (MatrixPoint(plan.points[0].name, (), unknown),), ())
+
+    monkeypatch.setattr("suite.api.run_on_boards", lost)
+    (tmp_path / "boards.txt").write_text("one\n")
+    words = "sweep --vary threads=1 --workload lenet --data digits --boards"
+    printed, said, code = say(*words.split(), tmp_path / "boards.txt")
+    assert (printed["format"], code) == (
+        "matrix/1",
+        2,
+    ) and "1 of 1 points have no run: lost" in said
 
 
 def options_of(path: str, command: Any) -> Iterator[tuple[str, set[str]]]:
