@@ -15,6 +15,7 @@ from suite.compliance.checker import find_bundles
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
 from suite.files.archive import pack_archive
+from suite.files.durable import refuse_no_folder
 from suite.files.shell_command import shell_command
 from suite.submission import package as packaging
 from suite.submission.declaration import SystemAvailability
@@ -113,21 +114,34 @@ def package(
         tuple(_packaged(folder) for folder in evidence.implementation or ()),
         declared.system,
     )
-    if archive is not None and archive.exists():  # before the folder is made
-        raise SuiteError(f"{archive} exists; choose another --archive.")
+    if archive is not None:  # before the folder is made
+        _refuse_archive(archive)
     states = {states_folder(path) for path in runs}  # what a shell's RUN* names beside the runs
     bundles = [bundle for path in runs if path not in states for bundle in find_bundles(path)]
     folder = packaging.package_runs(bundles, request, output)
     if archive is not None:
         try:
+            archive.parent.mkdir(parents=True, exist_ok=True)
             pack_archive(folder, archive, base=folder.parent.parent)
         except OSError as error:
             raise SuiteError(
-                f"{archive} cannot be written: {error.strerror}; choose another --archive."
+                f"{archive} cannot be written: {error.strerror}; the submission is in {folder}:"
+                " pack it with tar, or remove it and choose another --archive."
             ) from error
     show_result(check_paths([folder]), json)
     if not json:
         _say_what_next(folder, archive)
+
+
+def _refuse_archive(archive: Path) -> None:
+    if archive.exists():
+        raise SuiteError(f"{archive} exists; choose another --archive.")
+    try:
+        refuse_no_folder(archive.parent)
+    except OSError as error:
+        raise SuiteError(
+            f"{archive} cannot be written: {error.strerror}; choose another --archive."
+        ) from error
 
 
 def _say_what_next(folder: Path, archive: Path | None) -> None:

@@ -15,7 +15,7 @@ from tests.suite.submission.conftest import make_probe, make_runs
 def packaged(suite: Run, tmp_path: Path) -> Path:
     """A submission made by the command."""
     runs, probe = make_runs(tmp_path / "runs"), make_probe(tmp_path / "probe.json")
-    where = f"--output {tmp_path}/submissions --archive {tmp_path}/acme.tar"
+    where = f"--output {tmp_path}/submissions --archive {tmp_path}/archives/acme.tar"
     answer = suite.done(
         f"package --org acme --availability preview --round {OPEN} --probe {probe} {where}", *runs
     )
@@ -30,7 +30,7 @@ def test_folder_archive_and_tree_are_judged_alike(
 ) -> None:
     for command, path in (
         ("submit --check-only", packaged),
-        ("submit --check-only", tmp_path / "acme.tar"),
+        ("submit --check-only", tmp_path / "archives/acme.tar"),
         ("check", tmp_path / "submissions"),
     ):
         answer = suite.done(f"{command} {path}")
@@ -54,9 +54,19 @@ def test_what_cannot_be_read_ends_with_two(suite: Run, packaged: Path, tmp_path:
     (packaged / "lenet/pytorch/run_2/run.json").write_text("{")
     answer = suite.refused(f"check {packaged}")
     assert "run_2/run.json" in answer.stderr
-    (tmp_path / "cut.tar").write_bytes((tmp_path / "acme.tar").read_bytes()[:-20_000])
+    (tmp_path / "cut.tar").write_bytes((tmp_path / "archives/acme.tar").read_bytes()[:-20_000])
     answer = suite.refused(f"submit --check-only {tmp_path}/cut.tar")
     assert "is not a whole tar archive" in answer.stderr
+
+
+def test_where_the_archive_cannot_be_no_submission_is_made(suite: Run, tmp_path: Path) -> None:
+    """Else the same command with another --archive would be refused."""
+    runs = make_runs(tmp_path / "runs")
+    (tmp_path / "file").touch()
+    for archive, said in (("file/acme.tar", "cannot be written: "), ("file", "exists")):
+        where = f"--output {tmp_path}/submissions --archive {tmp_path}/{archive}"
+        answer = suite.refused(f"package --org acme --availability preview {where}", *runs)
+        assert f"{archive} {said}" in answer.stderr and not (tmp_path / "submissions").exists()
 
 
 def test_a_rule_over_submissions_is_explained(suite: Run) -> None:
