@@ -147,11 +147,10 @@ def _name(request: PackageRequest) -> str:
 def _removed_on_failure(folder: Path) -> Iterator[None]:
     try:
         yield
-    except SuiteError:
+    except BaseException as error:  # Ctrl-C, too
         shutil.rmtree(folder, ignore_errors=True)
-        raise
-    except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
+        if not isinstance(error, OSError):
+            raise
         raise SuiteError(
             f"The submission cannot be written to {folder}: {error.strerror}."
         ) from error

@@ -69,6 +69,21 @@ def test_other_files_are_refused(
     assert not (tmp_path / "submissions").exists()
 
 
+def test_ctrl_c_leaves_no_part_of_a_submission(
+    offer: PackageRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also at the question for the passphrase of a key, when all but the signature is there."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suite.submission.package.sign_submission", interrupted)
+    signed = replace(offer, sign_with=tmp_path / "key")
+    with pytest.raises(KeyboardInterrupt):
+        package_runs(make_runs(tmp_path / "runs"), signed, tmp_path / "submissions")
+    assert not list(tmp_path.glob("submissions/*/*"))
+
+
 def test_a_run_that_a_trace_was_attached_to_is_packaged_whole(
     offer: PackageRequest, tmp_path: Path
 ) -> None:
