@@ -11,6 +11,7 @@ from suite.bundle.manifest import refuse_inside_run
 from suite.cli.json_output import print_json
 from suite.cli.loading import expect_runs
 from suite.cli.options import Json, Runs
+from suite.errors import SuiteError
 from suite.files.durable import output_errors, refuse_existing
 
 
@@ -47,6 +48,10 @@ def figure(
     beside = caption or target.with_suffix(".txt")
     preset_of(name)
     expect_runs(paths)
+    if target.resolve() == beside.resolve():
+        raise SuiteError(
+            f"{target} cannot hold both the figure and its caption; choose another --caption."
+        )
     for path in (target, beside):
         refuse_inside_run(path)
         refuse_existing(path, force)

@@ -1,4 +1,4 @@
-"""`suite compare` and `suite export`: figures of runs side by side, and as files."""
+"""`suite compare`, `export` and `figure`: figures of runs side by side, and as files."""
 
 import csv
 import json
@@ -150,6 +150,20 @@ def test_an_export_for_tensorboard_replaces_no_run_directory(tmp_path: Path) -> 
     with pytest.raises(SuiteError, match=f"{run} has other files than an export's; choose another"):
         printed("export", run.parent, "--output", run.parent, "--force")
     assert sorted(run.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--output", "a.svg", "--caption", "a.svg"), ("--format", "pdf", "--output", "a.txt")],
+)
+def test_a_caption_does_not_replace_its_figure(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_bundle(tmp_path / "run", Scenario())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("suite.api.figure", lambda *_, **__: pytest.fail("it was drawn"))
+    with pytest.raises(SuiteError, match=r"a\.\w+ cannot hold both the figure and its caption"):
+        printed("figure", "stalls", run, *options)
 
 
 @pytest.mark.usefixtures("builds_a_site")
