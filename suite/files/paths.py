@@ -45,9 +45,12 @@ def suite_home() -> Path:
     """The folder of framework environments and prepared data, shared by all checkouts of a user.
 
     ``$SUITE_HOME``, else ``$XDG_CACHE_HOME/edge-training-suite``, else
-    ``~/.cache/edge-training-suite``.
+    ``~/.cache/edge-training-suite``. Raises SuiteError where ``~`` is nowhere: of a user without a
+    home folder.
     """
-    if os.environ.get(HOME_VARIABLE):
-        return Path(os.environ[HOME_VARIABLE]).expanduser().absolute()
-    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(cache).expanduser().absolute() / "edge-training-suite"
+    own, cache = os.environ.get(HOME_VARIABLE), os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    try:
+        place = Path(own or f"{cache}/edge-training-suite").expanduser()
+    except RuntimeError as error:
+        raise SuiteError("This user has no home folder; set HOME to a folder.") from error
+    return place.absolute()

@@ -234,6 +234,24 @@ def test_nothing_is_written_into_a_run_directory(
     assert (sorted(good_bundle.rglob("*")), (good_bundle / "log.txt").read_bytes()) == before
 
 
+def test_a_user_without_a_home_folder_is_told_how_to_name_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in a container with a made-up user: every command asks for the suite's folder."""
+
+    def unknown(user: int) -> None:
+        raise KeyError(user)
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    for name in ("HOME", "SUITE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.argv", ["suite", "--version"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = "error: This user has no home folder; set HOME to a folder.\n"
+    assert (capsys.readouterr().err, end.value.code) == (said, 2)
+
+
 def test_a_folder_that_was_removed_meanwhile_is_a_sentence(tmp_path: Path) -> None:
     script = (
         "mkdir gone && cd gone && rmdir ../gone && exec"
