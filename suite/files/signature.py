@@ -106,8 +106,13 @@ def verify_signature(
 
 def make_key(path: Path, comment: str) -> None:
     """Make an Ed25519 key pair without a passphrase at ``path`` and ``path``.pub; raises SuiteError
-    where ssh-keygen is missing or refuses."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    where there is no place for it, and where ssh-keygen is missing or refuses."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SuiteError(
+            f"The key {path} cannot be written: {error.strerror}; choose another --key."
+        ) from error
     done = _run_ssh_keygen(["-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)])
     _refuse_failure(done, f"make the key {path}")
 

@@ -33,8 +33,8 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
             self._stream = path.open("ab", buffering=0)
             # the power went while the line was written: it stays, and the next one refers to it

@@ -108,6 +108,21 @@ def test_a_line_that_was_cut_off_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "journal").read_bytes() == b'{"kind":"ssh"}\n{"kind":"s\n{"kind":"ssh"}\n'
 
 
+@pytest.mark.parametrize(
+    ("key", "journal", "said"),
+    [
+        ("file/x/key", "journal", "The key .* --key"),
+        ("key", "file/x/j", "The journal .* --journal"),
+    ],
+)
+def test_a_place_where_nothing_can_be_written_is_a_sentence(
+    key: str, journal: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SuiteError, match=said):
+        Witness("lab", tmp_path / key, tmp_path / journal)
+
+
 def test_a_statement_that_the_disk_did_not_take_is_not_in_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
