@@ -61,10 +61,13 @@ def create(
         adopted = None
         if interpreter is not None:
             adopted = environments.adoptable_environment(chosen, interpreter)
+        elif not chosen.needs_environment:
+            adopted = environments.find_environment(chosen)
         elif python is None:
             adopted = environments.vendor_environment(chosen)
         if adopted is not None:
-            _show_adoption(chosen, adopted, json)
+            is_saved = interpreter is not None or chosen.needs_environment
+            _show_adoption(chosen, adopted, is_saved, json)
             return
         with suppress(SuiteError):
             found = environments.find_environment(chosen).interpreter
@@ -110,8 +113,11 @@ def _show_versions(others: list[OtherVersion]) -> None:
         )
 
 
-def _show_adoption(framework: Framework, environment: Environment, json: bool) -> None:
-    """What --interpreter would record, and where: the same examination as without --dry-run."""
+def _show_adoption(
+    framework: Framework, environment: Environment, is_saved: bool, json: bool
+) -> None:
+    """What --interpreter would record, and where: the same examination as without --dry-run; or
+    what a framework that needs no environment runs with."""
     others, place = (
         _other_versions(framework, environment),
         environments.environment_folder(framework),
@@ -132,9 +138,10 @@ def _show_adoption(framework: Framework, environment: Environment, json: bool) -
             },
         )
         return
+    saved = f" The path of this interpreter would be saved in {place}" if is_saved else ""
     print(
         f"{framework.title} would run with {environment.interpreter}; nothing would be installed."
-        f" The path of this interpreter would be saved in {place}"
+        f"{saved}"
     )
     _show_versions(others)
 

@@ -3,6 +3,7 @@ what --interpreter has; it makes nothing."""
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,15 @@ def test_a_rehearsal_with_an_interpreter_says_what_it_has_and_installs_nothing(
     assert capsys.readouterr().out.splitlines() == [f"PyTorch runs in {old_pytorch}", *said[1:]]
     app(["env", "create", "pytorch", "--dry-run"], standalone_mode=False)
     assert f"PyTorch already runs in {old_pytorch}; --force would" in capsys.readouterr().err
+
+
+def test_a_rehearsal_for_what_needs_no_environment_says_that_nothing_is_installed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    app(["env", "create", "fake", "--dry-run"], standalone_mode=False)
+    printed = capsys.readouterr()
+    assert printed.out.endswith(f"would run with {sys.executable}; nothing would be installed.\n")
+    assert printed.err == ""
 
 
 def test_a_rehearsal_with_an_interpreter_in_json(
