@@ -123,6 +123,7 @@ def make(
         )
         print("\n".join(f"  suite {shlex.join(command)}" for command in commands), file=sys.stderr)
         if dry_run:
+            _show_plan(item, runs.minutes, commands, json)
             return
         _make_runs(runs, commands)
         drawn = draw_item(registry, item, _source(registry, item, None))
@@ -131,12 +132,24 @@ def make(
             f"{item.id} is not drawn: {drawn.reason}. It needs"
             f" {item.needs or (runs.title if runs else 'runs')}."
         )
+    if dry_run:
+        _show_plan(item, 0, [], json)
+        return
     files = write_item(drawn, output)
     if json:
         made = {"files": files, "caption": drawn.caption, "compared": drawn.compared}
         print_json("paper-make", {"id": item.id, **made})
     else:
         print(f"{drawn.caption}\n{'  '.join(map(str, files))}")
+
+
+def _show_plan(item: Item, minutes: float, commands: list[list[str]], json: bool) -> None:
+    """What a dry run found; for people, missing runs are on standard error, as before runs."""
+    if json:
+        plan = {"minutes": minutes, "commands": list(map(shlex.join, commands))}
+        print_json("paper-plan", {"id": item.id, **plan})
+    elif not commands:
+        print(f"{item.id} is drawn without further runs")
 
 
 @app.command()

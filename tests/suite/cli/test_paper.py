@@ -62,8 +62,23 @@ def test_what_is_missing_is_said_with_its_cost_and_not_run(
         "minutes on two cores" in said
         and "suite sweep --workload lenet --data digits --vary cores=1,2" in said
     )
+    assert suite(monkeypatch, "make", "jetson-9a", "--dry-run", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert set(plan) == {"format", *json_formats()["paper-plan"].keys}
+    assert plan["minutes"] > 0 and plan["commands"][0].startswith("sweep --workload lenet")
     assert suite(monkeypatch, "make", "jetson-3a", "--dry-run") == 2
     assert "give --with second=PATH" in capsys.readouterr().err
+
+
+def test_a_dry_run_writes_no_files_where_no_runs_are_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert suite(monkeypatch, "make", "concurrent-1a", "--dry-run") == 0
+    assert capsys.readouterr().out == "concurrent-1a is drawn without further runs\n"
+    assert suite(monkeypatch, "make", "concurrent-1a", "--dry-run", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["commands"] == []
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_place_of_the_files_is_tried_before_anything_is_run(
