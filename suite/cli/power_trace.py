@@ -12,6 +12,7 @@ from suite import api
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
 from suite.cli.power_modes import app
+from suite.files.shell_command import shell_command
 from suite.metrics.traces.attaching import COVERAGES, Attachment
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.own_clock import moved_s
@@ -163,7 +164,7 @@ def attach(
     print(_fit_sentence(found))
     if energy is not None:
         print(_energy_sentence(energy))
-        print(f"The run is sealed again. Check it: suite check {run}")
+        print(f"The run is sealed again. Check it: {shell_command('suite check', run)}")
 
 
 @app.command()
@@ -182,7 +183,7 @@ def leave_out(
         print_json("power-leave-out", {"path": run, "meter": meter, "energy_j": energy})
         return
     print(_energy_sentence(energy))
-    print(f"The run is sealed again. Check it: suite check {run}")
+    print(f"The run is sealed again. Check it: {shell_command('suite check', run)}")
 
 
 def _attachment_json(run: Path, found: Attachment, energy: object) -> dict[str, object]:

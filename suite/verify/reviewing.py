@@ -26,6 +26,7 @@ from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import write_json
 from suite.files.names import plain_name
+from suite.files.shell_command import shell_command
 from suite.files.signature import SignatureState, expect_key
 from suite.files.tree import files_below
 from suite.launch.environments import find_environment
@@ -147,8 +148,8 @@ def _complying(submission: Path) -> dict[str, RunFolder]:
     if broken:
         raise SuiteError(
             f"{submission} does not comply, so no epoch was drawn for the review"
-            f" ({broken[0][:300]}); run `suite check {submission}`, and review the submission when"
-            " it complies."
+            f" ({broken[0][:300]}); run `{shell_command('suite check', submission)}`, and review"
+            " the submission when it complies."
         )
     runs = {
         folder.path.relative_to(submission).as_posix(): folder

@@ -15,6 +15,7 @@ from suite.datasets.locate import find_data_set
 from suite.errors import SuiteError
 from suite.extensions.viewpoint.measuring.options import Options
 from suite.files.digest import sha256
+from suite.files.shell_command import shell_command
 from suite.verify.kept_state import HandedIn, open_state
 
 HOW = "`suite run --division open --workload lenet --framework pytorch --keep-states`"
@@ -48,8 +49,8 @@ def open_teacher(options: Options) -> Teacher:
         f"{digest}  {name}" for name, digest in file_digests(options.run).items()
     ):
         raise SuiteError(
-            f"{options.run} was changed after it was sealed (`suite check {options.run}`); train a"
-            f" teacher with {HOW}."
+            f"{options.run} was changed after it was sealed"
+            f" (`{shell_command('suite check', options.run)}`); train a teacher with {HOW}."
         )
     record = bundle.run()
     recorded = contract.request_from_dict(dict(record.request))

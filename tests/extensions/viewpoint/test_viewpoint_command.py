@@ -104,10 +104,10 @@ def test_a_bundle_that_kept_no_state_is_no_teacher(options: Options) -> None:
 
 
 def test_an_edited_bundle_is_no_teacher(options: Options) -> None:
-    make_bundle(options.run, Scenario())
-    (options.run / "output.txt").write_text("better")
-    with pytest.raises(SuiteError, match="was changed after it was sealed"):
-        open_teacher(options)
+    run = make_bundle(options.run.with_name("my teacher"), Scenario())
+    (run / "output.txt").write_text("better")
+    with pytest.raises(SuiteError, match=r"was changed after .* \(`suite check '.*/my teacher'`"):
+        open_teacher(replace(options, run=run))
 
 
 @contextmanager
