@@ -145,6 +145,11 @@ def refuse_contradictions(training: TrainingOptions, settings: RunSettings) -> N
         (settings.power_pulse, "has no power pulse; leave --power-pulse out"),
         (settings.memory_budget, "keeps all activations; leave --memory-budget out"),
         (training.shares is Shares.SPEED, "has equal shares; leave --shares out"),
+        (settings.short is not None, "takes its epochs from --epochs; leave --short out"),
+        (
+            settings.baseload not in (0, api.DEFAULT_BASELOAD_S),
+            "measures no idle power; leave --baseload out",
+        ),
         (
             settings.timing is Timing.ASYNCHRONOUS,
             (

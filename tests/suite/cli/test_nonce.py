@@ -45,6 +45,8 @@ def test_a_run_belongs_to_the_entry_that_was_locked(suite: Run) -> None:
         ("--nonce a --seed 1", "--seed"),
         ("--run-number 1", "--nonce"),
         ("--nonce a --stall-analysis", "--stall-analysis"),
+        ("--stall-analysis --short 2", "leave --short out"),
+        ("--stall-analysis --baseload 30", "leave --baseload out"),
     ],
 )
 def test_options_that_contradict_each_other_are_one_sentence(
