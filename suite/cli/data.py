@@ -20,6 +20,7 @@ from suite.errors import SuiteError
 
 app = typer.Typer(no_args_is_help=True)
 REFRESH_S = 0.5
+SAMPLES, SEED = 10000, 1
 DataSetName = Annotated[
     str, Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")
 ]
@@ -46,8 +47,8 @@ def prepare(
     ] = False,
     samples: Annotated[
         int, Option(help="Training samples to generate; a fifth as many are added for evaluation.")
-    ] = 10000,
-    seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the generated data.")] = 1,
+    ] = SAMPLES,
+    seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the generated data.")] = SEED,
     json: Json = False,
 ) -> None:
     """Download, import or make a data set and verify its checksums."""
@@ -56,6 +57,8 @@ def prepare(
             "--from imports data, --download fetches data and --synthetic generates data; choose"
             " one of the three."
         )
+    if not synthetic and (samples, seed) != (SAMPLES, SEED):
+        raise SuiteError("--samples and --seed belong to --synthetic; add it, or leave them out.")
     if synthetic:
         prepared = preparing.generate_data_set(name, samples, seed)
     elif source is not None:

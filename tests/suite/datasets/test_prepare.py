@@ -15,6 +15,7 @@ import pytest
 
 from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set, load_data_sets
 from suite.catalog.divisions import Division
+from suite.cli import data
 from suite.datasets import prepare
 from suite.datasets.locate import data_set_folder, find_data_set, synthetic_place
 from suite.datasets.synthetic import images, labels_of
@@ -29,6 +30,12 @@ from suite.files.digest import sha256
 def digits_files(tmp_path: Path) -> Path:
     """The digits' files, plain, in a folder of a person's own."""
     return prepare.make_data_set("digits", tmp_path / "elsewhere").directory
+
+
+@pytest.mark.parametrize("option", [{"samples": 5}, {"seed": 2}], ids=str)
+def test_options_of_generated_data_are_refused_with_other_data(option: dict[str, int]) -> None:
+    with pytest.raises(SuiteError, match="--samples and --seed belong to --synthetic"):
+        data.prepare("digits", **option)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("definition", load_data_sets(), ids=lambda definition: definition.name)
