@@ -118,13 +118,13 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
             settings.output,
         )
         return
-    if settings.workload is None:
-        raise SuiteError(f"The study {settings.study!r} needs --workload (`suite list workloads`).")
     if settings.size is not None or settings.allow_busy:
         raise SuiteError("--size and --allow-busy are only for --study linpack; leave both out.")
     definition = choose_study(
         settings.study, _split(settings.values), _split(settings.nodes), settings.repetitions
     )
+    if settings.workload is None:
+        raise SuiteError(f"The study {settings.study!r} needs --workload (`suite list workloads`).")
     refuse_varied([definition.variable.value], training)
     whole = training.place(None)
     hosts, placement = (

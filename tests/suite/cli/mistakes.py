@@ -106,7 +106,7 @@ OF_THE_SUITE = {
     "suite submit empty": "--check-only",
     "suite explain log-chian": "did you mean 'log-chain'",
     "suite list data sets": "Did you mean 'data-sets'",
-    "suite sweep --study batchsize --workload lenet": "did you mean 'batch-size'",
+    "suite sweep --study batchsize": "did you mean 'batch-size'",
     "suite sweep --study linpack --dry-run": "leave --dry-run out",
     "suite sweep --workload lenet": "--vary batch_size=16,32",
     "suite sweep --vary batchsize=8,16 --workload lenet": "did you mean 'batch_size'?",
