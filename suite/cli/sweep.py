@@ -2,7 +2,7 @@
 together."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -105,8 +105,7 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
         _matrix(settings, matrix, training)
         return
     if settings.study == LINPACK:
-        if training.dry_run:
-            raise SuiteError("The study linpack has no dry run; leave --dry-run out.")
+        _refuse_with_linpack(settings, training)
         from suite.cli.linpack_rate import linpack_study  # start-up: psutil
 
         linpack_study(
@@ -155,6 +154,24 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
     with watcher() as progress:
         study = api.run_sweep(planned, directory, progress=progress)
     show_record("sweep", "study", directory / STUDY, study, table(study), training.json)
+
+
+OF_LINPACK = (
+    *("study", "values", "nodes", "repetitions", "size", "allow_busy", "output"),
+    *("hostfile", "ranks_per_node", "launch_agent", "json"),
+)
+"""Options that the study linpack has."""
+
+
+def _refuse_with_linpack(settings: SweepSettings, training: TrainingOptions) -> None:
+    """Raise SuiteError for options that this study, which trains nothing, does not have."""
+    for group in (settings, training):
+        for each in fields(group):
+            if each.name not in OF_LINPACK and getattr(group, each.name) != each.default:
+                option = f"--{each.name.replace('_', '-')}"
+                raise SuiteError(f"The study linpack has no {option}; leave {option} out.")
+    if settings.values is not None and settings.nodes is not None:
+        raise SuiteError("--nodes replaces --values; leave one of the two out.")
 
 
 def _matrix(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOptions) -> None:

@@ -319,6 +319,20 @@ def test_an_option_of_a_sweep_replaces_a_fixed_setting_and_no_varied_one(tmp_pat
         assert f"The sweep varies {name}; leave --{name} out" in str(refused.exception)
 
 
+@pytest.mark.parametrize(
+    "option", ["--workload lenet", "--division closed", "--weak", "--threads 7", "--values 5"]
+)
+def test_an_option_that_linpack_does_not_have_is_refused(
+    option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "suite.cli.linpack_rate.linpack_study", lambda *_: pytest.fail("it was started")
+    )
+    words = f"sweep --study linpack --nodes 1 {option}"
+    refused = CliRunner().invoke(app, words.split())
+    assert "out" in str(refused.exception) and option.split()[0] in str(refused.exception)
+
+
 def test_a_dry_run_of_a_sweep_is_a_table_and_with_json_its_requests() -> None:
     words = "sweep --study batch-size --workload lenet --framework fake --repetitions 1 --dry-run"
     said = CliRunner().invoke(app, words.split()).stdout.splitlines()
