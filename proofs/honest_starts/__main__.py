@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.write("The sweep did not end.\n")
             return ran.returncode
         sys.stdout.write("\n".join(("False alarms:", *alarms, "")))
-        hand_over(starts=starts, false_alarms=len(alarms))
+        hand_over(starts_until_then=len(messages), false_alarms=len(alarms))
         return 1
     matrix, figures = read_matrix(folder), dict[str, float | str | None]()
     for plan, point in zip(matrix.plan.points, matrix.points, strict=True):

@@ -59,8 +59,6 @@ def board_frame(board: Leaderboard) -> pandas.DataFrame:
             "entry_id": row.entry_id,
             "state": row.entry["state"],
             "status": row.scores.status.value,
-        }
-        values |= {
             "rank": row.rank.place,
             "not_distinguishable_from": row.rank.alike,
             "reason": row.rank.reason,

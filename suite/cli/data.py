@@ -52,13 +52,7 @@ def prepare(
     json: Json = False,
 ) -> None:
     """Download, import or make a data set and verify its checksums."""
-    if sum((source is not None, download, synthetic)) > 1:
-        raise SuiteError(
-            "--from imports data, --download fetches data and --synthetic generates data; choose"
-            " one of the three."
-        )
-    if not synthetic and (samples, seed) != (SAMPLES, SEED):
-        raise SuiteError("--samples and --seed belong to --synthetic; add it, or leave them out.")
+    _refuse_contradictions(source, download, synthetic, (samples, seed))
     if synthetic:
         prepared = preparing.generate_data_set(name, samples, seed)
     elif source is not None:
@@ -69,6 +63,18 @@ def prepare(
     else:
         prepared = preparing.make_data_set(name)
     _show(prepared, json)
+
+
+def _refuse_contradictions(
+    source: Path | None, download: bool, synthetic: bool, generated: tuple[int, int]
+) -> None:
+    if sum((source is not None, download, synthetic)) > 1:
+        raise SuiteError(
+            "--from imports data, --download fetches data and --synthetic generates data; choose"
+            " one of the three."
+        )
+    if not synthetic and generated != (SAMPLES, SEED):
+        raise SuiteError("--samples and --seed belong to --synthetic; add it, or leave them out.")
 
 
 @app.command()

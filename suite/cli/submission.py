@@ -120,17 +120,21 @@ def package(
     bundles = [bundle for path in runs if path not in states for bundle in find_bundles(path)]
     folder = packaging.package_runs(bundles, request, output)
     if archive is not None:
-        try:
-            archive.parent.mkdir(parents=True, exist_ok=True)
-            pack_archive(folder, archive, base=folder.parent.parent)
-        except OSError as error:
-            raise SuiteError(
-                f"{archive} cannot be written: {error.strerror}; the submission is in {folder}:"
-                " pack it with tar, or remove it and choose another --archive."
-            ) from error
+        _pack(folder, archive)
     show_result(check_paths([folder]), json)
     if not json:
         _say_what_next(folder, archive)
+
+
+def _pack(folder: Path, archive: Path) -> None:
+    try:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        pack_archive(folder, archive, base=folder.parent.parent)
+    except OSError as error:
+        raise SuiteError(
+            f"{archive} cannot be written: {error.strerror}; the submission is in {folder}:"
+            " pack it with tar, or remove it and choose another --archive."
+        ) from error
 
 
 def _refuse_archive(archive: Path) -> None:

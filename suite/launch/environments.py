@@ -172,13 +172,14 @@ def _replaced(place: Path) -> Iterator[None]:
     before = place.with_suffix(".before")
     if (place / RECORD).is_file():
         shutil.rmtree(before, ignore_errors=True)
-        place.rename(before)
+        with _write_errors(place):
+            place.rename(before)
     shutil.rmtree(place, ignore_errors=True)
     try:
         yield
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # there was none, or the new one could not be removed
             before.rename(place)
         raise
     shutil.rmtree(before, ignore_errors=True)
@@ -227,7 +228,8 @@ def vendor_environment(framework: Framework, root: Path = Path("/")) -> Environm
     if python is None or not own.gpu_build or framework.version is not None:
         return None
     try:
-        return _examined(own, python, own.gpu_build)
+        _examined(own, python, own.gpu_build)
+        return _examined(framework, python)
     except SuiteError:
         return None
 

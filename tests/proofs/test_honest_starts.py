@@ -9,17 +9,17 @@ import pytest
 
 from proofs import figures
 from proofs.honest_starts import __main__ as campaign
+from reference_impls import agreement
 
-REFUSED = (
-    "rank 1 on node1: node1 computes different gradients from the same mini-batch (conv1.weight:"
-    " 0.3 of its norm apart, 0.2 is allowed); look for another library"
+REFUSED = "rank 1 on node1: " + agreement._sentence(
+    ["node1"], agreement.Distance(0.3, "conv1.weight", [0]), 0.2
 )
 
 
 @pytest.mark.parametrize(
     ("message", "code", "handed_over"),
     [
-        (REFUSED, 1, {"starts": 2, "false_alarms": 1}),
+        (REFUSED, 1, {"starts_until_then": 1, "false_alarms": 1}),
         ("the disk is full", 2, None),
         (None, 2, None),  # it was interrupted
     ],

@@ -57,7 +57,8 @@ def test_a_variant_has_the_obstacles_and_the_vendors_build_of_the_framework_that
     (tmp_path / "usr/bin/python3").symlink_to(PYTHON)
     shared = replace(PYTORCH, import_name="json", gpu_build="True")
     monkeypatch.setattr("suite.launch.recipe.load_framework", lambda name: shared)
-    assert vendor_environment(variant, tmp_path) is not None
+    assert vendor_environment(replace(variant, import_name="json"), tmp_path) is not None
+    assert vendor_environment(replace(variant, import_name="none_such"), tmp_path) is None
 
 
 @pytest.mark.parametrize("condition", ["True", "False"])
