@@ -82,7 +82,9 @@ void text_of(const char *json, const char *object, const char *key, char *text, 
             FAIL("the request's %s has characters that this reader does not know", key);
         if (!*value || text > last)
             FAIL("the request's %s is too long", key);
-        if (code)
+        if (code >= 0xDC80 && code < 0xDD00) /* a byte that is no UTF-8, as Python writes it */
+            *text++ = (char)(code & 0xFF);
+        else if (code)
             text = append(text, code);
         else
             *text++ = *value++;

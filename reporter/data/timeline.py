@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import Window
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
-from suite.metrics.machine_figures import NVML, busiest_gpu
+from suite.metrics.machine_figures import FIRST_GPU, NVML, busiest_gpu
 from suite.metrics.power_totals import counted_rules, describe_totals, power_totals
 
 INTERVALS = 100
@@ -72,19 +71,14 @@ def read_timeline(bundle: Bundle, log: Log) -> Timeline:
     start = log.first("run_start")
     if start is None or start.mono_ns is None:
         return Timeline()
-    channels, start_ns = bundle.channels(), start.mono_ns
-    power, load = (
-        list(
-            _power(
-                channels, power_totals(channels, counted_rules(bundle), run_window(log)), start_ns
-            )
-        ),
-        list(_loads(channels, run_window(log), start_ns)),
-    )
+    channels, rules, run = bundle.channels(), counted_rules(bundle), run_window(log)
+    is_before_v03 = any(rule.is_before_v03 for rule in rules)
+    gpu = FIRST_GPU if is_before_v03 else busiest_gpu(channels, run)  # as in the run's figures
+    load = _loads(channels, gpu, start.mono_ns)
     return Timeline(
-        tuple(power),
+        tuple(_power(channels, power_totals(channels, rules, run), start.mono_ns)),
         tuple(sorted(load, key=lambda one: one.name)),
-        tuple(sorted(_spans(log, start_ns), key=_order)),
+        tuple(sorted(_spans(log, start.mono_ns), key=_order)),
     )
 
 
@@ -132,8 +126,8 @@ def _sum(parts: list[Series]) -> Series:
     return Series(first.t_ns, values)
 
 
-def _loads(channels: Channels, window: Window | None, start_ns: int) -> Iterator[TimeSeries]:
-    of_gpu = (NVML, f"{busiest_gpu(channels, window)}.utilisation", "GPU")
+def _loads(channels: Channels, gpu: str, start_ns: int) -> Iterator[TimeSeries]:
+    of_gpu = (NVML, f"{gpu}.utilisation", "GPU")
     for source, channel, name in (*LOADS, of_gpu):
         yield from _time_series(
             f"{name} ({source}: {channel})", "%", _samples(channels.get(source, channel)), start_ns

@@ -242,7 +242,8 @@ def measure_run(bundle: Bundle) -> MeasuredRun:
 def measure_for(record: Replication, bundle: Bundle) -> MeasuredRun:
     """What a bundle says of its run, as the record tells it."""
     run = measure_run(bundle)
-    if record.suite_version == WITHOUT_GPUS:
+    versions = {record.suite_version, *(made.suite_version for made in record.runs)}
+    if versions == {WITHOUT_GPUS}:
         return replace(run, machine=replace(run.machine, gpus=None))
     return run
 

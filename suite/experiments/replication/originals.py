@@ -58,6 +58,8 @@ def find_originals(path: Path) -> tuple[Original, ...]:
         raise SuiteError(
             f"{path} holds two runs of seed {twice}; give the folder of one entry, or one run."
         )
+    for original in found:
+        measure_run(original.bundle)  # refused before the hours of the fresh runs
     return found
 
 
@@ -74,7 +76,6 @@ def _original(path: Path) -> Original:
             f"{path} is a resumed run, whose first steps do not follow from its seed; reproduce a"
             " run that began with its initial weights."
         )
-    measure_run(bundle)  # refused before the hours of the fresh runs
     return Original(bundle, read_request(run, f"{path / RUN}"))
 
 

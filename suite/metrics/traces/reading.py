@@ -207,8 +207,11 @@ class _Rows:
     _form: str = ""
 
     def parse(self, block: bytes) -> Iterator[tuple[str, Values, Values]]:
-        """Of each series of the block's rows: its name, times, s, and power, W. Rows without a
-        number are left out, but those that end the one before: their power is NaN."""
+        """Of each series of the block's rows: its name, times, s, and power, W.
+
+        Rows without a number are left out. Where a row holds until the next they stay, with the
+        power NaN, because they end the row before.
+        """
         skipped, self._is_first = self.how.skip_lines if self._is_first else 0, False
         if self.how.log:
             block = log_table(
@@ -357,6 +360,9 @@ class _Points:
 
     def add(self, t_s: Values, power_w: Values) -> None:
         """Add rows; those whose time is not after all before are left out."""
+        # a row that ends the one before gives way to the next one of its time
+        gives_way = np.isnan(power_w) & (np.diff(t_s, append=np.nan) == 0)
+        t_s, power_w = t_s[~gives_way], power_w[~gives_way]
         self.rows += int(np.count_nonzero(np.isfinite(power_w)))
         highest = np.maximum.accumulate(np.concatenate(([self._last_s], t_s)))
         kept = t_s > highest[:-1]

@@ -7,6 +7,7 @@ import numpy as np
 
 from reporter.data import timeline
 from reporter.data.timeline import Series, TimelineSpan
+from suite.metrics.machine_figures import busiest_gpu
 from tests.checks_alone import channel, channels
 
 S = 1_000_000_000
@@ -62,7 +63,7 @@ def test_the_load_of_several_gpus_is_that_of_the_busiest() -> None:
     read = channels(
         *(channel(f"nvml {gpu}.utilisation", "%", times_s, [of] * 3) for gpu, of in used.items())
     )
-    (found,) = timeline._loads(read, (S, 3 * S), 0)
+    (found,) = timeline._loads(read, busiest_gpu(read, (S, 3 * S)), 0)
     assert (found.name, found.mean) == ("GPU (nvml: gpu1.utilisation)", (97.0,) * 3)
 
 

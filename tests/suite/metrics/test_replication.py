@@ -331,19 +331,25 @@ def test_divided_runs_are_every_original_with_every_later_window() -> None:
     assert shares(divided([10.0, 10.1, 9.9, 10.0, 10.1], 3, 0.5)).refuted == 1.0
 
 
-@pytest.mark.parametrize(("version", "recomputes"), [("0.2.0", True), ("0.3.0", False)])
+@pytest.mark.parametrize(
+    ("version", "of_runs", "recomputes"),
+    [("0.2.0", "0.2.0", True), ("0.3.0", "0.3.0", False), ("0.2.0", "0.3.0", False)],
+)
 def test_a_record_of_version_0_2_names_no_gpus(
-    version: str, recomputes: bool, tmp_path: Path
+    version: str, of_runs: str, recomputes: bool, tmp_path: Path
 ) -> None:
     folder = make_replication(tmp_path / "replication")
-    fresh = EditableBundle(run_folder(folder, 1))
-    fresh.system["gpus"] = ["NVIDIA GeForce RTX 3060"]
-    fresh.save()
     record = json.loads((folder / RECORD).read_text())
     record["suite_version"] = version
-    record["runs"][0]["manifest_sha256"] = sha256(fresh.path / MANIFEST)
+    for number, run in enumerate(record["runs"], start=1):
+        fresh = EditableBundle(run_folder(folder, number))
+        fresh.run["suite_version"] = of_runs
+        fresh.system["gpus"] = ["NVIDIA GeForce RTX 3060"] if number == 1 else []
+        fresh.save()
+        run["manifest_sha256"] = sha256(fresh.path / MANIFEST)
     for run in (*record["originals"], *record["runs"]):
         run["machine"].pop("gpus", None)
+        run["suite_version"] = of_runs
     (folder / RECORD).write_text(json.dumps(record))
     assert (list(REPLICATION.differences(folder)) == []) is recomputes
 

@@ -765,6 +765,19 @@ def test_nothing_holds_beyond_a_row_without_a_number(tmp_path: Path) -> None:
     assert before.power_w[(before.t_s - before.t_s[0]) < 29].tolist() == [2.0] * 290
 
 
+def test_a_number_in_the_second_of_a_row_without_one_holds(tmp_path: Path) -> None:
+    """A plug that started again."""
+    path = tmp_path / "trace.csv"
+    states = ((0, "2"), (10, "unavailable"), (10, "5"), (30, "9"), (60, "2"))
+    path.write_text(
+        "entity_id,state,last_changed\n"
+        + "".join(f"sensor.p,{state},{1795330800 + second}\n" for second, state in states)
+    )
+    trace = read_trace(path, recognise_format(path, NOTHING)).trace
+    read_s = trace.t_s - trace.t_s[0]
+    assert set(trace.power_w[(read_s > 10) & (read_s < 29.9)]) == {5.0}
+
+
 def test_a_power_with_the_other_sign_is_not_attached(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text("t [s],power [W]\n" + "".join(f"{n},-{4 + n % 3}.1\n" for n in range(30)))
