@@ -9,8 +9,8 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
-from suite.catalog.power import PowerRule, PowerTotal
-from suite.metrics.machine_figures import FIRST_GPU, NVML, busiest_gpu
+from suite.catalog.power import PowerRule, PowerTotal, are_before_v03
+from suite.metrics.machine_figures import NVML, gpu_of_figures
 from suite.metrics.power_totals import counted_rules, describe_totals, power_totals
 
 INTERVALS = 100
@@ -72,8 +72,7 @@ def read_timeline(bundle: Bundle, log: Log) -> Timeline:
     if start is None or start.mono_ns is None:
         return Timeline()
     channels, rules, run = bundle.channels(), counted_rules(bundle), run_window(log)
-    is_before_v03 = any(rule.is_before_v03 for rule in rules)
-    gpu = FIRST_GPU if is_before_v03 else busiest_gpu(channels, run)  # as in the run's figures
+    gpu = gpu_of_figures(channels, run, is_before_v03=are_before_v03(rules))
     load = _loads(channels, gpu, start.mono_ns)
     return Timeline(
         tuple(_power(channels, power_totals(channels, rules, run), start.mono_ns)),

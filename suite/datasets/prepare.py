@@ -1,7 +1,6 @@
 """Prepares a data set: verifies it file by file in a temporary folder, then renames the folder, so
 that no data set is incomplete."""
 
-import errno
 import gzip
 import shutil
 import tarfile
@@ -31,6 +30,7 @@ from suite.datasets.recipes import make_pictures
 from suite.datasets.synthetic import FOLDERS, WRITERS, write_digits
 from suite.errors import SuiteError
 from suite.files.digest import sha256
+from suite.files.durable import DISK_FULL
 from suite.files.paths import nearest_existing
 
 MAKERS: dict[str, Callable[[Path], None]] = {"digits": write_digits}
@@ -353,7 +353,7 @@ def _disk_errors(target: Path) -> Iterator[None]:
             f"{error.filename or target} cannot be read or written: {error.strerror}."
         ) from error
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno not in DISK_FULL:
             raise SuiteError(
                 f"The data set cannot be written to {target}: {error.strerror}."
             ) from error

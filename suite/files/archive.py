@@ -4,13 +4,13 @@ The archive is a plain tar: bundles hold compressed tables, and a compressor's v
 the bytes.
 """
 
-import errno
 import shutil
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from suite.errors import SuiteError
+from suite.files.durable import DISK_FULL
 from suite.files.tree import MAX_BYTES, MAX_FILES, paths_below
 
 MAX_DEPTH = 12
@@ -22,7 +22,6 @@ COMPRESSED = {
     b"PK\x03\x04": "zip",
 }
 """How compressed files begin; they may be bombs."""
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def pack_archive(directory: Path, target: Path, *, base: Path) -> Path:
@@ -88,7 +87,7 @@ def unpack_archive(path: Path, directory: Path) -> None:
                 _write_member(archive, member, directory / name)
             _require_end(archive, path)
     except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
-        if getattr(error, "errno", None) in _FULL:
+        if getattr(error, "errno", None) in DISK_FULL:
             raise SuiteError(
                 f"The disk is full: {path} could not be unpacked into {directory}",
                 "free some space there, or unpack it on another disk",

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextmanager
 def publish(path: Path, *, has_rivals: bool = False) -> Iterator[Path]:

@@ -111,7 +111,7 @@ def machine_figures(
     """All figures of this module. ``window`` is run_start to run_stop; None: the run was not
     finished, and gauges use all readings. In rounds before v0.3 a gauge was of one source, and of
     NVML's first GPU."""
-    gauges = _gauges(FIRST_GPU if is_before_v03 else busiest_gpu(channels, window))
+    gauges = _gauges(gpu_of_figures(channels, window, is_before_v03=is_before_v03))
     figures = {
         name: _gauge_figure(
             channels, window, replace(gauge, is_of_all=gauge.is_of_all and not is_before_v03)
@@ -137,9 +137,11 @@ def machine_figures(
     return {**figures, **load_figures(channels, window), **_disturbance_figures(channels, window)}
 
 
-def busiest_gpu(channels: Channels, window: Window | None) -> str:
-    """Which of NVML's GPUs was used most, as the one that trained: NVML counts them by their slots,
-    CUDA from the fastest."""
+def gpu_of_figures(channels: Channels, window: Window | None, *, is_before_v03: bool) -> str:
+    """Which of NVML's GPUs the figures are of: the one that was used most, as the one that trained
+    (NVML counts them by their slots, CUDA from the fastest); in rounds before v0.3 the first."""
+    if is_before_v03:
+        return FIRST_GPU
     named = (each for each in channels.of_source(NVML) if each.name.endswith(".utilisation"))
     used = list(_during(named, window))
     return max(used, key=lambda each: each.mean).name.partition(".")[0] if used else FIRST_GPU

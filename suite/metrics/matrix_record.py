@@ -1,13 +1,12 @@
 """A matrix: runs over several varied settings. Everything in ``matrix.json`` is computed from the
 bundles in its folder."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.bundle.layout import MATRIX, SCHEMA, STEPS, SUMMARY
+from suite.bundle.layout import MATRIX, SCHEMA, SUMMARY
 from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import BOARD, READ_MB_S
 from suite.errors import FileError
@@ -17,13 +16,14 @@ from suite.metrics.figure import Figure, mean_figure, unknown_figure
 from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.study import (
     StudyRun,
+    mean_of_steps,
     refuse_unplanned,
     repetitions,
     run_times,
     sealed_runs,
     study_runs,
 )
-from suite.metrics.summary import NOT_SPLIT, read_summary
+from suite.metrics.summary import read_summary
 
 OF_SUMMARY = {
     "time_to_epoch_s": "s",
@@ -199,14 +199,10 @@ def _figures(bundles: Sequence[Bundle], warm_up_steps: int) -> MatrixFigures:
     times = [run_times(bundle, warm_up_steps) for bundle in bundles]
     summaries = [read_summary(bundle)["figures"] for bundle in bundles]
 
-    def mean_of_steps(values: Sequence[float], unit: str = "s") -> Figure:
-        is_split = not any(map(math.isnan, values))
-        return mean_figure(values if is_split else (), unit, STEPS, NOT_SPLIT)
-
     return MatrixFigures(
-        step_s=mean_of_steps([run.step_s for run in times]),
-        step_fetch_stall_s=mean_of_steps([run.fetch_stall_s for run in times]),
-        step_compute_s=mean_of_steps([run.compute_s for run in times]),
+        step_s=mean_of_steps([run.step_s for run in times], "s"),
+        step_fetch_stall_s=mean_of_steps([run.fetch_stall_s for run in times], "s"),
+        step_compute_s=mean_of_steps([run.compute_s for run in times], "s"),
         samples_per_s=mean_of_steps(
             [run.samples_per_step / run.step_s for run in times], "samples/s"
         ),

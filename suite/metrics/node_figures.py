@@ -9,7 +9,7 @@ import numpy as np
 
 from suite.bundle.arrays import Window
 from suite.bundle.layout import BASELOAD, READINGS
-from suite.catalog.power import PowerRule
+from suite.catalog.power import PowerRule, are_before_v03
 from suite.metrics.counted_time import UncountedInterval
 from suite.metrics.energy import Energy
 from suite.metrics.energy_figures import (
@@ -111,14 +111,13 @@ def energy_and_baseload(node: NodeReadings, times: RunWindows) -> dict[str, Figu
 def _node_figures(
     node: NodeReadings, rules: Sequence[PowerRule], times: RunWindows, steps: int
 ) -> dict[str, Figure]:
-    is_before_v03 = any(rule.is_before_v03 for rule in rules)
     wire = {
         f"{direction}_bytes_per_step": _per_step(node, direction, times.run, steps)
         for direction in ("sent", "received")
     }
     return {
         **energy_and_baseload(node, times),
-        **machine_figures(node.channels, times.run, is_before_v03=is_before_v03),
+        **machine_figures(node.channels, times.run, is_before_v03=are_before_v03(rules)),
         **wire,
     }
 

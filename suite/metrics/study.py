@@ -207,16 +207,18 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> StudyRunTimes:
     )
 
 
+def mean_of_steps(values: Sequence[float], unit: str) -> Figure:
+    """The mean over runs; unknown with one of which asynchronous timing does not know the value."""
+    is_split = not any(map(math.isnan, values))
+    return mean_figure(values if is_split else (), unit, STEPS, NOT_SPLIT)
+
+
 def _figures(
     runs: Sequence[StudyRunTimes], scaling: Scaling | None, single_rank_s: Sequence[float]
 ) -> PointFigures:
-    def mean(values: Sequence[float], unit: str) -> Figure:
-        is_split = not any(map(math.isnan, values))
-        return mean_figure(values if is_split else (), unit, STEPS, NOT_SPLIT)
-
     def of_exchange(values: Sequence[float], unit: str = "s") -> Figure:
         is_timed = all(run.is_exchange_timed for run in runs)
-        return mean(values, unit) if is_timed else unknown_figure(unit, STEPS, IN_COMPUTE)
+        return mean_of_steps(values, unit) if is_timed else unknown_figure(unit, STEPS, IN_COMPUTE)
 
     efficiency = unknown_figure(
         "ratio", STEPS, NO_MODEL if scaling is None else "the study has no run on one rank"
@@ -224,13 +226,15 @@ def _figures(
     if scaling is not None and single_rank_s:
         base_s = sum(single_rank_s) / len(single_rank_s)
         shares = runs[0].ranks if scaling is Scaling.STRONG else 1
-        efficiency = mean([base_s / (shares * run.step_s) for run in runs], "ratio")
+        efficiency = mean_of_steps([base_s / (shares * run.step_s) for run in runs], "ratio")
         if efficiency.value is not None:
             of_means = base_s * len(runs) / (shares * sum(run.step_s for run in runs))
             efficiency = replace(efficiency, value=of_means)
     return PointFigures(
-        step_s=mean([run.step_s for run in runs], "s"),
-        samples_per_s=mean([run.samples_per_step / run.step_s for run in runs], "samples/s"),
+        step_s=mean_of_steps([run.step_s for run in runs], "s"),
+        samples_per_s=mean_of_steps(
+            [run.samples_per_step / run.step_s for run in runs], "samples/s"
+        ),
         busy_s=of_exchange([run.step_s - run.exchange_s for run in runs]),
         exchange_s=of_exchange([run.exchange_s for run in runs]),
         exchange_share=of_exchange([run.exchange_s / run.step_s for run in runs], "ratio"),

@@ -19,6 +19,7 @@ from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import Resumption, known_resumption
 from suite.bundle.steps import StepRecords
+from suite.catalog.power import are_before_v03
 from suite.metrics import event_counts
 from suite.metrics.counted_time import UncountedInterval, counted_s, uncounted_intervals
 from suite.metrics.energy_figures import energy_rows
@@ -163,7 +164,7 @@ def derive_summary(bundle: Bundle) -> Summary:
         **_energies(log, nodes, machine, run_times, resumed),
         **event_counts.counter_figures(phases.get(event_counts.RUN)),
         **event_counts.epoch_figures(later_phases),
-        **machine_figures(channels, run, is_before_v03=any(rule.is_before_v03 for rule in rules)),
+        **machine_figures(channels, run, is_before_v03=are_before_v03(rules)),
         **part_figures(log),
         **memory_figures(bundle, log),
     }

@@ -7,7 +7,7 @@ import numpy as np
 
 from reporter.data import timeline
 from reporter.data.timeline import Series, TimelineSpan
-from suite.metrics.machine_figures import busiest_gpu
+from suite.metrics.machine_figures import gpu_of_figures
 from tests.checks_alone import channel, channels
 
 S = 1_000_000_000
@@ -63,8 +63,9 @@ def test_the_load_of_several_gpus_is_that_of_the_busiest() -> None:
     read = channels(
         *(channel(f"nvml {gpu}.utilisation", "%", times_s, [of] * 3) for gpu, of in used.items())
     )
-    (found,) = timeline._loads(read, busiest_gpu(read, (S, 3 * S)), 0)
+    (found,) = timeline._loads(read, gpu_of_figures(read, (S, 3 * S), is_before_v03=False), 0)
     assert (found.name, found.mean) == ("GPU (nvml: gpu1.utilisation)", (97.0,) * 3)
+    assert gpu_of_figures(read, (S, 3 * S), is_before_v03=True) == "gpu0"
 
 
 def test_few_readings_are_as_they_are_and_unknown_ones_are_left_out() -> None:
