@@ -76,12 +76,19 @@ NATIVE: dict[str, Any] = {"parallel": {**RANKS["parallel"], "collective": "nativ
 ONE_NODE: dict[str, Any] = {"parallel": {**RANKS["parallel"], "nodes": 1}}
 OPEN: dict[str, Any] = {"division": "open"}
 FOREIGN: dict[str, Any] = {"framework": "mine"}
+REPEATED: dict[str, Any] = {"batches": "synthetic"}
 NEW_LOSSES = DRAWN.uniform(1.0, 2.0, 120)
 CASES: dict[str, tuple[str, StepRecords, dict[str, Any], int]] = {
     "a loss of zero": ("losses-possible", losses(high(20), [0.0]), {}, 0),
     "less than that": ("losses-possible", losses(high(20), [-1e-9]), {}, 1),
     "two different of eleven": ("losses-possible", losses([2.2] * 10, [2.3]), {}, 0),
     "one of eleven": ("losses-possible", losses([2.2] * 11), {}, 1),
+    "one of eleven of a mini-batch that is repeated": (
+        "losses-possible",
+        losses([2.2] * 11),
+        REPEATED,
+        0,
+    ),
     "one of ten": ("losses-possible", losses([2.2] * 10), {}, 0),
     "a mean of half the loss of guessing": (
         "losses-possible",
@@ -120,7 +127,14 @@ CASES: dict[str, tuple[str, StepRecords, dict[str, Any], int]] = {
     "by a stranger's program": ("losses-float32", steps(1, loss=[0.5, 0.1]), FOREIGN, 0),
     "five hundred that only fall": ("losses-scatter", losses(high(500)), {}, 1),
     "one fewer": ("losses-scatter", losses(high(499)), {}, 0),
+    "of a mini-batch that is repeated": ("losses-scatter", losses(high(500)), REPEATED, 0),
     "eight losses again": ("losses-own", losses(NEW_LOSSES, NEW_LOSSES[40:48]), {}, 1),
+    "eight of a mini-batch that is repeated": (
+        "losses-own",
+        losses(NEW_LOSSES, NEW_LOSSES[40:48]),
+        REPEATED,
+        0,
+    ),
     "seven again": ("losses-own", losses(NEW_LOSSES, NEW_LOSSES[40:47]), {}, 0),
     "eight, three of them different": (
         "losses-own",
@@ -283,6 +297,9 @@ def test_an_accuracy_fits_the_loss_of_its_epochs_last_quarter(
     made = steps(1, loss=loss, step=np.arange(last_step - 7, last_step + 1))
     logged = log(("eval_accuracy", 1, 1, {"epoch_num": 1, "value": accuracy}))
     assert bool(found(check, varied(context, steps=made, log=logged))) is is_found
+    if check == "accuracy-above-guessing":
+        repeated = varied(context, steps=made, log=logged, request=REPEATED)
+        assert not found(check, repeated)
 
 
 FIRST = steps(1, np.arange(8) / 8, compute_s=0.1)
