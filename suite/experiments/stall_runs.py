@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from suite.bundle.stall_folder import BatchSource
+from suite.catalog.divisions import Division
 from suite.errors import SuiteError
 from suite.execution.events import Progress, StallRunStarted, silent
 from suite.execution.request import PageCache, RunRequest
@@ -39,7 +40,7 @@ def run_stall_analysis(
 
 def variants(request: RunRequest, directory: Path, epochs: int) -> dict[BatchSource, RunRequest]:
     """The three requests, each with a folder of its own below ``directory``; no target ends a run
-    before its last epoch.
+    before its last epoch, which the closed division does not allow.
 
     Raises SuiteError for settings that give no mean: whole epochs are compared, and the first one
     is kept apart.
@@ -65,6 +66,7 @@ def variants(request: RunRequest, directory: Path, epochs: int) -> dict[BatchSou
 def _variant(request: RunRequest, directory: Path, epochs: int, source: BatchSource) -> RunRequest:
     training = request.training._replace(
         output_directory=str(directory / source.value),
+        division=Division.OPEN.value,
         epochs=epochs,
         target_accuracy=None,
         batches="synthetic" if source is BatchSource.SYNTHETIC else "read",

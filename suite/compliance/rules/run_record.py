@@ -100,7 +100,7 @@ PROGRAMS = ("suite", "-c", "-m", "__main__.py")
 program is called so but the first."""
 CHOSEN_BY_THE_SUITE = "auto"
 MAX_DIGITS = 6
-SET_BY_STALL_ANALYSIS = ("--epochs",)
+SET_BY_STALL_ANALYSIS = ("--division", "--epochs")
 _RUN_ID = re.compile(r"(?P<name>.+)-(?P<stamp>\d{8}T\d{6}Z)-[\w.-]{1,100}", re.ASCII)
 # runs that are requested together are named together, and run one after another
 MAX_BEFORE_START_S, MAX_AFTER_START_S = 30 * 86_400.0, 120.0

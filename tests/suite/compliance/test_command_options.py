@@ -1,7 +1,9 @@
 """The rule about the recorded command knows the options of the command line."""
 
 from suite.cli.app import command_help, load_command
+from suite.compliance.rule import BundleContext
 from suite.compliance.rules.run_record import COMMANDS, KNOWN
+from tests.checks_alone import found, varied
 
 
 def test_the_rule_knows_every_option_of_a_run() -> None:
@@ -15,3 +17,14 @@ def test_the_rule_knows_every_option_of_a_run() -> None:
 
 def test_the_rule_names_commands_that_there_are() -> None:
     assert set(COMMANDS) <= set(command_help())
+
+
+def test_a_stall_analysis_has_runs_of_the_open_division(context: BundleContext) -> None:
+    typed = ("suite", "run", "--division", "closed", "--workload", "lenet")
+
+    def divisions(*more: str) -> list[str]:
+        run = {"command": (*typed, *more)}
+        given = found("command-agrees", varied(context, request={"division": "open"}, run=run))
+        return [each.observed for each in given if each.expected.startswith("division")]
+
+    assert (divisions(), divisions("--stall-analysis")) == (["'open'"], [])

@@ -125,7 +125,7 @@ def test_a_run_s_pace_is_that_of_its_steps_and_of_its_evaluations(tmp_path: Path
 def test_the_three_runs_of_a_stall_analysis_differ_in_their_data_alone(
     request_of: Callable[..., RunRequest], tmp_path: Path
 ) -> None:
-    whole = request_of()
+    whole = request_of(division="closed")
     found = variants(whole, tmp_path, 3)
     assert {
         source: (one.page_cache, one.training.batches, one.training.drop_cache_every_epoch)
@@ -138,6 +138,7 @@ def test_the_three_runs_of_a_stall_analysis_differ_in_their_data_alone(
     assert len({one.directory for one in found.values()}) == 3
     for one in found.values():
         assert (one.training.epochs, one.training.target_accuracy, one.baseload_s) == (3, None, 0)
+        assert one.training.division == "open", "else its epochs break a rule"
     assert len(variants(whole, tmp_path, 2)) == 3
     for wrong, epochs, words in ((whole, 1, "--epochs 2"), (request_of(steps=5), 3, "--steps out")):
         with pytest.raises(SuiteError, match=words):
