@@ -398,7 +398,7 @@ def _run(
             " more --steps than that."
         )
     settings = {setting.name: setting.value for setting in point.plan.settings}
-    for name in LIMITS:  # no other record of the run has them
+    for name in (*LIMITS, "neighbours"):  # no other record of the run has them
         if name in values.given:
             settings.setdefault(name, values.text(name))
     mark = StudyMark(definition.title or "", tuple(settings.items()), definition.warm_up_steps)

@@ -45,6 +45,7 @@ def meter(name: str, **stated: Any) -> dict[str, Any]:
 
 CORES = [flat(f"cpu utilisation.core{core}", 50) for core in range(4)]
 HALF = [*CORES, flat("cpu utilisation.total", 50)]
+FULL = [*CORES, flat("cpu utilisation.total", 100)]
 
 
 def used(per_s: float) -> Channel:
@@ -413,13 +414,40 @@ def test_readings(
     expected: int,
     context: BundleContext,
 ) -> None:
+    assert len(found(check, read(context, given, meters))) == expected
+
+
+def read(
+    context: BundleContext, given: list[Channel], meters: list[dict[str, Any]], **run: Any
+) -> BundleContext:
     """Of two threads, and no workers, one of which computes all the time."""
-    read = channels(*given)
-    made = varied(
+    table = channels(*given)
+    return varied(
         context,
+        run=run,
         log=log(("run_start", 100, 0), ("run_stop", 200, 0)),
         steps=steps(1, compute_s=[50, 50]),
-        nodes=(node(read, meters=meters, on_own_clock=read),),
+        nodes=(node(table, meters=meters, on_own_clock=table),),
         power_rules=load_power_rules(),
     )
-    assert len(found(check, made)) == expected
+
+
+@pytest.mark.parametrize(
+    ("check", "settings", "given", "expected"),
+    [
+        ("own-load", {"neighbours": "1"}, [used(1), *load(2, 1.95)], 0),
+        ("own-load", {"neighbours": "0"}, [used(1), *load(2, 1.95)], 1),
+        ("cpu-busy", {"neighbours": "8"}, [*FULL, used(0.2), *load(3.9, 3.8)], 0),
+        ("cpu-busy", {}, [*FULL, used(0.2), *load(3.9, 3.8)], 1),
+    ],
+)
+def test_what_a_study_does_to_a_run_is_no_fault_of_its_readings(
+    check: str,
+    settings: dict[str, str],
+    given: list[Channel],
+    expected: int,
+    context: BundleContext,
+) -> None:
+    """It trains neighbours beside it, whose time is the suite's."""
+    study = {"title": "", "settings": settings, "warm_up_steps": 0}
+    assert len(found(check, read(context, given, [], study=study))) == expected

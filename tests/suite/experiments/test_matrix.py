@@ -331,7 +331,9 @@ def test_limits_reach_the_run_and_its_mark(tmp_path: Path, monkeypatch: pytest.M
     )
     matrix = planned(
         MatrixDefinition(
-            seeds=1, vary=Vary(read_mb_s=(5.0, 80.0)), fixed=Values(cpu_quota=0.5, memory_mb=500.0)
+            seeds=1,
+            vary=Vary(read_mb_s=(5.0, 80.0)),
+            fixed=Values(cpu_quota=0.5, memory_mb=500.0, neighbours=1),
         )
     )
     slow, _ = resolve_planned(matrix, tmp_path, to_show=True)
@@ -344,6 +346,7 @@ def test_limits_reach_the_run_and_its_mark(tmp_path: Path, monkeypatch: pytest.M
         "read_mb_s": "5",
         "cpu_quota": "0.5",
         "memory_mb": "500",
+        "neighbours": "1",
     }
     assert slow.study.emulated_reads == "5"
 
