@@ -369,6 +369,8 @@ def _busy(context: BundleContext) -> Violations:
     included."""
     if context.request.accelerator != "cpu" or not context.run_s > 0:
         return
+    if _setting(context, "cpu_quota") is not None:
+        return  # a throttled step computes without a core
     parallel = context.request.parallel
     computing = context.steps.sum_s("compute_s") / context.run_s / parallel.nodes
     each_rank = f"for each computing rank (on average, {computing:.2f} compute at a time on a node)"
@@ -539,13 +541,14 @@ RULES = (
     ),
     Rule(
         "cpu-busy",
-        "This rule covers runs on a CPU. The compute times of the steps show how many ranks"
-        " compute at a time, on average over the run and per node. On each node, at least half a"
-        " core is busy for each of these ranks, and the implementation itself uses at least a"
-        " quarter of a core for each. Neither limit applies to a node that swaps. The second does"
-        " not apply if the load meter shows that other programs kept the remaining cores busy. In"
-        " a run on several nodes, each node's processor is also busy for at least 0.25 CPU seconds"
-        " per second that the node's longest-computing rank computes.",
+        "This rule covers runs on a CPU whose CPU time no study limits (cpu_quota). The compute"
+        " times of the steps show how many ranks compute at a time, on average over the run and per"
+        " node. On each node, at least half a core is busy for each of these ranks, and the"
+        " implementation itself uses at least a quarter of a core for each. Neither limit applies"
+        " to a node that swaps. The second does not apply if the load meter shows that other"
+        " programs kept the remaining cores busy. In a run on several nodes, each node's processor"
+        " is also busy for at least 0.25 CPU seconds per second that the node's longest-computing"
+        " rank computes.",
         "A computing rank keeps a core busy. It uses little CPU time only if other programs"
         " need the cores, and even then it gets a part of them. If a node was idle while its ranks"
         " computed, its readings were edited or come from another run.",

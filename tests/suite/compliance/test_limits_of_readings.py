@@ -432,6 +432,9 @@ def read(
     )
 
 
+QUARTER = [*CORES, flat("cpu utilisation.total", 8), used(0.24)]
+
+
 @pytest.mark.parametrize(
     ("check", "settings", "given", "expected"),
     [
@@ -439,6 +442,8 @@ def read(
         ("own-load", {"neighbours": "0"}, [used(1), *load(2, 1.95)], 1),
         ("cpu-busy", {"neighbours": "8"}, [*FULL, used(0.2), *load(3.9, 3.8)], 0),
         ("cpu-busy", {}, [*FULL, used(0.2), *load(3.9, 3.8)], 1),
+        ("cpu-busy", {"cpu_quota": "0.25"}, QUARTER, 0),
+        ("cpu-busy", {}, QUARTER, 2),
     ],
 )
 def test_what_a_study_does_to_a_run_is_no_fault_of_its_readings(
@@ -448,6 +453,6 @@ def test_what_a_study_does_to_a_run_is_no_fault_of_its_readings(
     expected: int,
     context: BundleContext,
 ) -> None:
-    """It trains neighbours beside it, whose time is the suite's."""
+    """It trains neighbours beside it, whose time is the suite's, or throttles it."""
     study = {"title": "", "settings": settings, "warm_up_steps": 0}
     assert len(found(check, read(context, given, [], study=study))) == expected
