@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import SCALE_OF_NORMAL, Values
+from suite.bundle.arrays import SCALE_OF_NORMAL, Integers, Values, median
 from suite.bundle.channels import Channel
 from suite.bundle.steps import StepRecords
 
@@ -69,8 +69,9 @@ class Likeness:
     what: str
 
 
-def step_times(steps: StepRecords, seed: int | None = None) -> StepTimes:
-    """What is compared of a run's steps: those of rank 0. ``seed`` as in the result."""
+def step_times(steps: StepRecords, seed: int | None = None, accumulation: int = 1) -> StepTimes:
+    """What is compared of a run's steps: those of rank 0. ``seed`` as in the result,
+    ``accumulation`` mini-batches make an update."""
     first = steps.first_rank
     with np.errstate(all="ignore"):  # times may be anything: the rules of bundles report them
         losses: Values = np.log(first.loss[: LENGTHS[0]])
@@ -78,12 +79,14 @@ def step_times(steps: StepRecords, seed: int | None = None) -> StepTimes:
             np.nansum(first.parts_s[:, : LATER_STARTS[-1] + LENGTHS[0]], axis=0)
         )
         ratios: Values = np.round(np.log(_computing_s(first)) - np.log(first.fetch_stall_s), DIGITS)
+    kinds = _kinds(first, accumulation)
     times, of_losses = (
-        tuple(_variation(values[:length], length) for length in LENGTHS)
-        for values in (logarithms, losses)
+        tuple(_variation(values[:length], of[:length], length) for length in LENGTHS)
+        for values, of in ((logarithms, kinds), (losses, np.zeros_like(kinds)))
     )
     later = tuple(
-        _variation(logarithms[start : start + LENGTHS[0]], LENGTHS[0]) for start in LATER_STARTS
+        _variation(logarithms[place], kinds[place], LENGTHS[0])
+        for place in (slice(start, start + LENGTHS[0]) for start in LATER_STARTS)
     )
     return StepTimes(times, _sample(ratios[np.isfinite(ratios)]), of_losses, seed, later)
 
@@ -155,18 +158,30 @@ def _varies(values: Values) -> bool:
     return len(np.unique(values)) >= POWER_DISTINCT and int(turns) >= POWER_TURNS
 
 
-def _variation(logarithms: Values, length: int) -> Values | None:
-    """The steps' variation around their running median, clipped, with mean 0 and norm 1; None if
-    there is none."""
+def _kinds(steps: StepRecords, accumulation: int) -> Integers:
+    """What kind each step is: the first of its epoch, the last, an update, or none of them. Every
+    run has them at the same places, and they take other times than the rest."""
+    _, begins, epoch, counts = np.unique(
+        steps.epoch, return_index=True, return_inverse=True, return_counts=True
+    )
+    place = np.arange(len(steps)) - begins[epoch]
+    of_update = min(max(1, accumulation), len(steps) + 1)  # a request may hold any number
+    is_update = (place + 1) % of_update == 0
+    found: Integers = np.select([place == 0, place == counts[epoch] - 1, is_update], [1, 2, 3], 0)
+    return found
+
+
+def _variation(logarithms: Values, kinds: Integers, length: int) -> Values | None:
+    """The steps' variation around the median of their kind and then around their running median,
+    clipped, with mean 0 and norm 1; None if there is none."""
     if len(logarithms) < length or not np.isfinite(logarithms).all():
         return None
-    padded = np.pad(logarithms, NEIGHBOURS // 2, mode="edge")
-    rest = (
-        logarithms
-        - np.sort(np.lib.stride_tricks.sliding_window_view(padded, NEIGHBOURS), axis=1)[
-            :, NEIGHBOURS // 2
-        ]
-    )
+    rest = logarithms.copy()
+    for own in (kinds == kind for kind in np.unique(kinds)):
+        rest[own] -= median(logarithms[own] if own.sum() > 1 else logarithms)
+    padded = np.pad(rest, NEIGHBOURS // 2, mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, NEIGHBOURS)
+    rest -= np.sort(windows, axis=1)[:, NEIGHBOURS // 2]
     deviation = SCALE_OF_NORMAL * float(np.sort(abs(rest))[length // 2])
     if deviation < 1e-9:
         return None

@@ -172,7 +172,9 @@ def _read_submission(
             bundle = CachedBundle(folder.path)
             verdicts.append(verdict_of(bundle))
             runs.append(_read(path, folder, bundle))
-            times.append(step_times(bundle.steps(), _seed_of_order(runs[-1])))
+            accumulation = runs[-1].request.get("accumulation")
+            of_update = accumulation if isinstance(accumulation, int) else 1
+            times.append(step_times(bundle.steps(), _seed_of_order(runs[-1]), of_update))
         except SuiteError as error:
             broken.append(str(error))
     judged_by = judging_round(declaration.round)

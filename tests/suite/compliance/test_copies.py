@@ -35,8 +35,8 @@ def steps(count: int = 400, seed: int = 1, spread: float = 0.05) -> StepRecords:
     return made(np.array(parts))
 
 
-def made(parts: np.ndarray) -> StepRecords:
-    return checks_alone.steps(1, **dict(zip(PARTS, parts, strict=True)))
+def made(parts: np.ndarray, epoch: Any = 1) -> StepRecords:
+    return checks_alone.steps(epoch, **dict(zip(PARTS, parts, strict=True)))
 
 
 def with_noise(records: StepRecords, noise: float, factor: float = 1.0) -> StepRecords:
@@ -51,8 +51,8 @@ def shuffled(records: StepRecords) -> StepRecords:
     return made(records.parts_s[:, np.random.default_rng(9).permutation(len(records))])
 
 
-def likenesses(*runs: StepRecords) -> tuple[Likeness, ...]:
-    return find_likenesses([step_times(run) for run in runs])
+def likenesses(*runs: StepRecords, accumulation: int = 1) -> tuple[Likeness, ...]:
+    return find_likenesses([step_times(run, accumulation=accumulation) for run in runs])
 
 
 def test_reference_runs_are_no_copies() -> None:
@@ -255,6 +255,23 @@ def test_copies_of_asynchronous_runs_are_found_by_their_fetches_and_the_times_be
 )
 def test_one_slow_step_and_a_slow_course_of_two_runs_are_no_copy(factors: np.ndarray) -> None:
     runs = [made(steps(400, seed).parts_s * factors) for seed in range(10)]
+    assert likenesses(*runs) == ()
+
+
+@pytest.mark.parametrize("accumulation", [2, 4])
+def test_runs_of_slow_updates_are_no_copies(accumulation: int) -> None:
+    factors = np.where(np.arange(1, 401) % accumulation, 1.0, 1.4)
+    runs = [made(steps(400, seed).parts_s * factors) for seed in range(10)]
+    assert likenesses(*runs, accumulation=accumulation) == ()
+    (found,) = likenesses(runs[0], with_noise(runs[0], 0.03), accumulation=accumulation)
+    assert "vary together" in found.what
+
+
+def test_runs_of_short_epochs_are_no_copies() -> None:
+    """The first of eight steps starts the loader, and the last has fewer samples."""
+    factors = np.tile([2.0, *[1.0] * 6, 0.3], 50)
+    epochs = np.repeat(np.arange(1, 51), 8)
+    runs = [made(steps(400, seed).parts_s * factors, epochs) for seed in range(10)]
     assert likenesses(*runs) == ()
 
 
