@@ -62,7 +62,8 @@ ONLINE = re.compile(r"(\d+) are online", re.ASCII)
 GIB = 2**30
 # times the largest that is listed: no later variant of one chip had more
 CORES_OF_ANY_VARIANT, MEMORY_OF_ANY_VARIANT = 2, 4
-IN_USE = ("used", "available", "process_tree_rss", "largest_process_peak_rss")
+IN_USE = ("used", "available", "process_tree_pss", "largest_process_peak_rss")
+IN_USE_OF_ONE = "process_tree_rss"  # of several processes, a shared page counts in each
 ROUNDING = 1.005
 MAX_SUM_DIFFERENCE = 0.01  # of the machine's memory; to the byte the same in honest runs
 
@@ -450,10 +451,12 @@ def _fit_machine(context: BundleContext) -> Violations:
     """Check that the memory in use fits the described machine, and that all its cores were read."""
     for node in context.nodes:
         size_bytes, cores = node.system.get("memory_size_bytes"), node.system.get("cpu_cores")
+        processes = node.channels.get("memory", "process_tree_size")
+        are_several = len(processes.known) > 0 and processes.maximum > 1
         used_bytes = max(
             (
                 memory.maximum
-                for name in IN_USE
+                for name in (*IN_USE, *(() if are_several else (IN_USE_OF_ONE,)))
                 if len((memory := node.channels.get("memory", name)).known)
             ),
             default=0.0,

@@ -456,3 +456,23 @@ def test_what_a_study_does_to_a_run_is_no_fault_of_its_readings(
     """It trains neighbours beside it, whose time is the suite's, or throttles it."""
     study = {"title": "", "settings": settings, "warm_up_steps": 0}
     assert len(found(check, read(context, given, [], study=study))) == expected
+
+
+@pytest.mark.parametrize(
+    ("processes", "resident_bytes", "proportional_bytes", "count"),
+    [(1, 4.4e9, 2.2e9, 1), (5, 6.8e9, 2.2e9, 0), (5, 6.8e9, 4.4e9, 1)],
+)
+def test_memory_that_processes_share_is_in_use_once(
+    processes: int,
+    resident_bytes: float,
+    proportional_bytes: float,
+    count: int,
+    context: BundleContext,
+) -> None:
+    given = channels(
+        few(SIZE, processes),
+        few(RSS, resident_bytes),
+        few("memory process_tree_pss", proportional_bytes),
+    )
+    made = varied(context, nodes=(node(given, system={"memory_size_bytes": 4 * 2**30}),))
+    assert len(found("readings-fit-machine", made)) == count
