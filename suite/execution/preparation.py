@@ -4,7 +4,6 @@ its first records and its witness's receipt."""
 import os
 import time
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from reference_impls import contract
@@ -15,6 +14,7 @@ from suite.bundle.data_record import DataRecord, write_data_record
 from suite.bundle.lifetime import Lifetime
 from suite.bundle.reader import RunRecord
 from suite.catalog.data_sets import load_data_set
+from suite.catalog.frameworks import Framework
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
 from suite.datasets.digest_lists import decoded_lines_of, digest_of_list, lines_of
@@ -29,6 +29,7 @@ from suite.files.digest import file_digest
 from suite.files.json_file import write_json
 from suite.launch.environments import Environment
 from suite.launch.isolation import describe_isolation
+from suite.launch.recipe import package_name
 from suite.machine import system
 from suite.machine.power_settings import PowerSettings
 from suite.machine.process_tree import CLOCK_TICKS_PER_S, start_ticks
@@ -105,10 +106,9 @@ def prepare(request: RunRequest, environment: Environment, invocation: Invocatio
     )
     records.write_run(record)
     write_json(records.path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
-    libraries = dict(islice(environment.packages.items(), RECORDED_LIBRARIES))
     described = system.describe_system(
         request.device.name,
-        system.Software(request.framework.name, None, libraries),
+        system.Software(request.framework.name, None, _libraries(environment, request.framework)),
         request.data_directory,
         with_identity=request.with_identity,
     )
@@ -116,6 +116,15 @@ def prepare(request: RunRequest, environment: Environment, invocation: Invocatio
     return Preparation(
         request, environment, records, record, witness, described.power_settings, pulses
     )
+
+
+def _libraries(environment: Environment, framework: Framework) -> dict[str, str]:
+    """The packages of the environment, those that a rule asks for before others are cut off."""
+    asked_for = {"numpy", *map(package_name, framework.packages)}
+    first = sorted(
+        environment.packages.items(), key=lambda each: package_name(each[0]) not in asked_for
+    )
+    return dict(first[:RECORDED_LIBRARIES])
 
 
 def digest_data(name: str, directory: Path) -> DataRecord:

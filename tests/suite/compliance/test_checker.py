@@ -11,9 +11,11 @@ from suite.bundle.layout import MANIFEST, RUN, states_folder
 from suite.bundle.manifest import seal
 from suite.compliance.checker import check_bundle, find_bundles
 from suite.compliance.registry import find_rule
+from suite.compliance.rule import BundleContext
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
 from tests.builders import Scenario, make_bundle, make_record, make_request
+from tests.checks_alone import found, varied
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import in_turn, save_after
 from tests.faults.edits.load_edits import crowd
@@ -169,6 +171,21 @@ def test_a_program_without_an_interpreter_may_take_three_megabytes(
         any(finding.check == "memory-fits" for finding in check_bundle(good_bundle).findings)
         is not is_possible
     )
+
+
+OTHERS = {f"a{number:03}": "1" for number in range(200)}
+
+
+@pytest.mark.parametrize(
+    ("libraries", "count"),
+    [(None, 0), ({}, 0), ({"a": "1"}, 1), (OTHERS, 0), ({**OTHERS, "torch": "1"}, 1)],
+    ids=["not read", "no pip", "another", "the first of many", "another version among them"],
+)
+def test_a_framework_is_missed_where_every_package_is_listed(
+    libraries: dict[str, str] | None, count: int, context: BundleContext
+) -> None:
+    system = {**context.system, "libraries": libraries, "framework_version": "2"}
+    assert len(found("framework-installed", varied(context, system=system))) == count
 
 
 def test_ranks_of_one_machine_log_one_boot(tmp_path: Path) -> None:
