@@ -7,6 +7,7 @@ from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import RUN, SYSTEM, WITNESS
 from suite.bundle.log import chain_head
 from suite.bundle.manifest import evidence_files
+from suite.compliance import values
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.errors import FileError
@@ -20,6 +21,9 @@ ORDER = 76  # after the log's own times
 MAX_START_S, MAX_STOP_S = 60.0, 30.0
 """Longest time from the receipt to init_start (starting Python, loading the framework), and from
 run_stop to the stamp (ending it)."""
+MAX_AGAIN = 2.0
+"""How much longer an adaptation may take for its old task after training, on a board that is hot by
+then, than for all from init_start to the end of the same evaluation before training."""
 MAX_ANSWER_S = 6.0
 TOLERANCE_S, DRIFT = 2.0, 5e-4
 """How far two clocks may differ: authorities stamp whole seconds, and NTP slews a clock by up to
@@ -233,7 +237,7 @@ def _log_clock(
     if receipt.time_s is not None and stamp.time_s is not None:
         elapsed_s = stamp.time_s - receipt.time_s
         slack_s = _slack_s(elapsed_s)
-        min_s = elapsed_s - MAX_START_S - MAX_STOP_S - 2 * MAX_ANSWER_S - slack_s
+        min_s = elapsed_s - MAX_START_S - _max_stop_s(context) - 2 * MAX_ANSWER_S - slack_s
         if not min_s <= run_s <= elapsed_s + slack_s:
             yield Violation(
                 "log.txt",
@@ -249,7 +253,7 @@ def _log_clock(
     after_s = (record.stamp.asked_ns - stop.mono_ns) * SECONDS_PER_NS
     for what, taken_s, max_s, line in (
         ("the receipt to init_start", before_s, MAX_START_S, start.line),
-        ("run_stop to the stamp", after_s, MAX_STOP_S, stop.line),
+        ("run_stop to the stamp", after_s, _max_stop_s(context), stop.line),
     ):
         if not 0 <= taken_s <= max_s:
             yield Violation(
@@ -259,6 +263,15 @@ def _log_clock(
                 line,
                 fix=f"{RESTORE}; if the machine needs longer, run without a witness",
             )
+
+
+def _max_stop_s(context: BundleContext) -> float:
+    """Longest time from run_stop to the stamp: an adaptation evaluates its old task in between."""
+    first = context.log.first("old_task_accuracy")
+    took_s = values.elapsed_s(context.log.first("init_start"), first)
+    if context.request.old_task is None or took_s is None:
+        return MAX_STOP_S
+    return MAX_STOP_S + MAX_AGAIN * took_s
 
 
 def _slack_s(elapsed_s: float) -> float:
@@ -316,8 +329,10 @@ RULES = (
         f" the run, each within {MAX_ANSWER_S:g} s of being asked. The witness's clock and the"
         " machine's clock measure the same time between receipt and stamp, to within"
         f" {TOLERANCE_S:g} s plus {DRIFT:.2%}. At most {MAX_START_S:g} s pass from the receipt to"
-        f" init_start, and at most {MAX_STOP_S:g} s from run_stop to the stamp. Every file has the"
-        " digest that the witness stamped when the bundle was sealed.",
+        f" init_start, and at most {MAX_STOP_S:g} s from run_stop to the stamp; an adaptation"
+        " may evaluate its old task then, in at most twice the time from init_start to the end of"
+        " its first evaluation. Every file has the digest that the witness stamped when the bundle"
+        " was sealed.",
         "The witness's clock shows whether the times that the machine recorded are possible. If a"
         " file was edited after the witness stamped it, its digest is another one. The harness"
         " writes the record before the implementation starts, even if the witness does not answer,"

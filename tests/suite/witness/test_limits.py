@@ -43,6 +43,11 @@ RUN = "from init_start to run_stop"
         ({"run": (31, 111.01)}, "own", []),
         ({"run": (31, 110.99)}, "own", [STOP]),
         ({"run": (31, 141.01)}, "own", [STOP]),
+        ({"run": (31, 91.01), "old_task_s": 10}, "own", []),
+        ({"run": (31, 90.99), "old_task_s": 10}, "own", [STOP]),
+        ({"run": (31, 91.01), "old_task_s": 10, "asked_for": None}, "own", [STOP]),
+        ({"run": (500, 516.94), "old_task_s": 10}, "another", []),
+        ({"run": (500, 516.92), "old_task_s": 10}, "another", [RUN]),
         ({"run": (500, 643.07)}, "another", []),
         ({"run": (500, 643.08)}, "another", [RUN]),
         ({"run": (500, 536.94)}, "another", []),
@@ -56,7 +61,8 @@ def test_a_run_lasts_as_long_by_the_witnesss_clock(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """To 2 s and half a thousandth; on ``another`` machine than the harness's, only its length."""
+    """To 2 s and half a thousandth; on ``another`` machine than the harness's, only its length. An
+    adaptation evaluates its old task as long after init_start, and again after run_stop."""
     context = context_of(make_bundle(tmp_path / "run", RICH))
     times = {**HONEST, **changes}
     asked, stamped = (
@@ -70,8 +76,12 @@ def test_a_run_lasts_as_long_by_the_witnesss_clock(
     monkeypatch.setattr(rule, "witness_verdict", lambda *_: WitnessVerdict(*seen, None))
     start_s, stop_s = times["run"]
     metadata = {"boot": context.system["boot"] if boot == "own" else "another"}
-    made = log(("init_start", start_s, 0, metadata), ("run_stop", stop_s, 0, metadata))
-    given = found("witness-time", varied(context, log=made))
+    started, stopped = ("init_start", start_s, 0, metadata), ("run_stop", stop_s, 0, metadata)
+    made, old_task = log(started, stopped), None
+    if "old_task_s" in changes:
+        made = log(started, ("old_task_accuracy", start_s + changes["old_task_s"], 0), stopped)
+        old_task = changes.get("asked_for", {"name": "cifar10"})
+    given = found("witness-time", varied(context, log=made, request={"old_task": old_task}))
     assert len(given) == len(expected)
     assert all(text in each.expected for each, text in zip(given, expected, strict=True))
 
