@@ -12,7 +12,7 @@ from suite.bundle.log import Log, LogEvent
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.rules.node_clocks import is_offset
-from suite.compliance.submission_rule import OfSubmission, SubmissionContext
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.compliance.values import elapsed_s, is_number
 
 ORDER = 31  # after the order of the log's events
@@ -86,11 +86,14 @@ def _times_of_day(context: BundleContext) -> Violations:
 
 
 def _dates(context: SubmissionContext) -> Violations:
-    """Runs between which the wall clock was set, since the boot of the first run."""
-    for run in context.runs[1:]:
-        first = context.runs[0]
+    """Runs between which the wall clock was set, since the first run of the same boot."""
+    firsts: dict[str, SubmittedRun] = {}
+    for run in context.runs:
+        if run.boot is None:
+            continue
+        first = firsts.setdefault(run.boot, run)
         apart_s = run.booted_apart_s(first)
-        if run.boot is not None and run.boot == first.boot and apart_s > SET_BY_S:
+        if apart_s > SET_BY_S:
             yield Violation(
                 run.name,
                 "wall clock and monotonic clock to advance by the same time from"

@@ -38,6 +38,12 @@ def run(number: int, submission: str, **values: Any) -> SubmittedRun:
         ("submission-losses", [{"losses": 7}, {"losses": 8}, {"losses": 7}], [], [3]),
         ("submission-dates", [{**BOOT, "booted_ms": at} for at in (0, 60_000, -60_001)], [], [3]),
         ("submission-dates", [{"boot": at, "booted_ms": at * 1e6} for at in (1, 2)], [], []),
+        (
+            "submission-dates",
+            [{"boot": "a", "booted_ms": 0}, *({**BOOT, "booted_ms": at} for at in (5e6, 6e6, 5e6))],
+            [],
+            [3],
+        ),
         ("submission-boots", [{"boot": at, "booted_ms": at} for at in (1, 500, 501)], [], [2]),
         ("submission-boots", [{"boot": "b", "booted_ms": 1}] * 2, [], []),
         ("submission-overlap", [BOOT, {**BOOT, "span_ns": (100, 200)}], [], []),
