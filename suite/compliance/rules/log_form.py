@@ -146,19 +146,24 @@ def _takes(context: BundleContext) -> Violations:
 
 def _holes(context: BundleContext) -> Violations:
     """Check that between run_start and run_stop hardly any time lies outside logged intervals
-    (epochs, evaluations)."""
+    (epochs, evaluations). Other ranks wait where rank 0 keeps a state, in its uncounted time."""
+    kept_s = {
+        start.epoch: length_s
+        for start, _, length_s in event_pairs(context.log, "uncounted_start", "uncounted_stop")
+    }
     for rank, log in context.logs():
         epochs_s = [epoch_s for *_, epoch_s in event_pairs(log, "epoch_start", "epoch_stop")]
         allowed_s = HOLE_S + HOLE_SHARE * (sum(epochs_s) / len(epochs_s) if epochs_s else 0.0)
         for before, after, hole_s in _uncovered_times(log):
-            if hole_s > allowed_s:
+            longest_s = allowed_s + (kept_s.get(before.epoch, 0.0) if rank else 0.0)
+            if hole_s > longest_s:
                 names = [
                     f"{event.key}{'' if event.epoch is None else f' of epoch {event.epoch}'}"
                     for event in (before, after)
                 ]
                 yield Violation(
                     log_name(rank),
-                    f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, where no epoch,"
+                    f"at most {longest_s:.1f} s between {names[0]} and {names[1]}, where no epoch,"
                     " evaluation or uncounted time is logged",
                     f"{hole_s:.3f} s",
                     after.line,
@@ -259,10 +264,11 @@ RULES = (
     Rule(
         "time-accounted",
         "During the run, no stretch of time outside epochs, evaluations and uncounted intervals is"
-        " longer than 5 s plus a tenth of the mean duration of an epoch. The limit is"
-        " 0.5 s plus a hundredth of the longest epoch's duration for two kinds of gap, if rank 0"
-        " logs no event inside them: from run_start or an evaluation to the next epoch, and from"
-        " the last evaluation to run_stop. Uncounted intervals inside such a gap do not count.",
+        " longer than 5 s plus a tenth of the mean duration of an epoch (on other ranks, plus rank"
+        " 0's uncounted interval of that epoch, for which they wait). The limit is 0.5 s plus a"
+        " hundredth of the longest epoch's duration for two kinds of gap, if rank 0 logs no event"
+        " inside them: from run_start or an evaluation to the next epoch, and from the last"
+        " evaluation to run_stop. Uncounted intervals inside such a gap do not count.",
         "The loop does nothing between epochs and evaluations. Work that was moved there would not"
         " count in any epoch. An epoch that was removed from the log leaves a gap.",
         TRAINING_LOOP,

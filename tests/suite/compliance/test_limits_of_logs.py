@@ -260,3 +260,24 @@ def test_the_times_of_day_of_three_ranks_agree_to_a_minute(
     assert [each.file for each in found("nodes-times-of-day", of_three)] == [
         f"log.rank{rank}.txt" for rank in ranks
     ]
+
+
+@pytest.mark.parametrize(("stop_s", "count"), [(35, 0), (35.2, 1)])
+def test_other_ranks_wait_while_the_first_keeps_a_state(
+    stop_s: float, count: int, context: BundleContext
+) -> None:
+    """For 19 s, and 5 s and a tenth of an epoch more."""
+
+    def ends(uncounted_s: float, stop_s: float) -> tuple[At, ...]:
+        return run(
+            ("run_start", 0),
+            ("epoch_start", 0, of(1)),
+            ("epoch_stop", 10, of(1)),
+            ("uncounted_start", 10, of(1)),
+            ("uncounted_stop", 10 + uncounted_s, of(1)),
+            ("run_stop", stop_s),
+        )
+
+    logs = [log(*ends(19, 29)), log(*ends(0.1, stop_s))]
+    of_two = varied(context, request={"parallel": {"ranks": 2}}, log=logs[0], bundle=bundle(*logs))
+    assert [each.file for each in found("time-accounted", of_two)] == ["log.rank1.txt"] * count
