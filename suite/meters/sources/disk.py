@@ -1,5 +1,6 @@
 """Disk: operations and bytes of the block device that holds the data set."""
 
+import re
 import time
 
 from suite.errors import SuiteError
@@ -13,6 +14,7 @@ CHANNELS = (  # channel, field of the kernel's counters, scale, unit
     ("write_bytes", 6, 512.0, "B"),
     ("busy", 9, 1e-3, "s"),
 )
+_NVME_DRIVE = re.compile(r"(nvme\d+)(n\d+)")
 
 
 class DiskMeter(MachineMeter):
@@ -49,14 +51,22 @@ class DiskMeter(MachineMeter):
                 f"{folder} is on {what}, which cannot be traced to a disk of this machine; put the"
                 " data set on a local disk to measure it."
             )
-        self._counters = disk / "stat"
+        # requests of an NVMe drive with several controllers go to its paths, nvme0c0n1: up to Linux
+        # 6.1 they alone are counted
+        path = _NVME_DRIVE.sub(r"\1c*\2", disk.name)
+        paths = sorted((self._root / "sys/block").glob(f"{path}/stat"))
+        self._counters = paths or [disk / "stat"]
 
     def read(self) -> list[Reading]:
-        """One reading per counter."""
-        t_ns, fields = time.monotonic_ns(), self._counters.read_bytes().split()
+        """One reading per counter that the kernel counts: up to Linux 5.8 it counts no time of a
+        software RAID."""
+        t_ns = time.monotonic_ns()
+        counted = [map(int, each.read_bytes().split()) for each in self._counters]
+        fields = [sum(each) for each in zip(*counted, strict=True)]
         return [
-            Reading(t_ns, self.name, channel, int(fields[index]) * scale, unit)
+            Reading(t_ns, self.name, channel, fields[index] * scale, unit)
             for channel, index, scale, unit in CHANNELS
+            if channel != "busy" or fields[index] or not fields[0]
         ]
 
 

@@ -22,6 +22,42 @@ def test_data_on_no_disk_is_an_error_that_names_where_they_lie(tree) -> None:
         meter.open(MeteredProcess(1, Path("/data")))
 
 
+def read_of(root: Path) -> dict[str, float]:
+    """What is read of the disk of the root file system."""
+    (meter := DiskMeter(root)).open(MeteredProcess(1, Path("/data")))
+    return {reading.channel: reading.value for reading in meter.read()}
+
+
+def test_requests_of_an_nvme_drive_are_counted_on_its_paths(tree) -> None:
+    files = {
+        "proc/self/mountinfo": "22 1 259:2 / / rw - ext4 /dev/nvme1n1p2 rw\n",
+        "sys/dev/block/259:2": "-> ../../devices/nvme-subsys1/nvme1n1/nvme1n1p2",
+        "sys/devices/nvme-subsys1/nvme1n1/stat": "0 0 0 0 0 0 0 0 0 0 0\n",
+        "sys/devices/nvme-subsys1/nvme1n1/nvme1n1p2/partition": "2",
+        "sys/block/nvme1c0n1/stat": "120 5 4096 80 60 7 2048 90 0 1500 170\n",
+        "sys/block/nvme1c1n1/stat": "20 0 8 0 0 0 0 0 0 100 0\n",
+        "sys/block/nvme1c0n2/stat": "9 9 9 9 9 9 9 9 9 9 9\n",
+    }
+    assert read_of(tree(files)) == {
+        "read_operations": 140,
+        "read_bytes": 4104 * 512,
+        "write_operations": 60,
+        "write_bytes": 2048 * 512,
+        "busy": pytest.approx(1.6),
+    }
+
+
+def test_a_busy_time_that_the_kernel_does_not_count_is_not_read(tree) -> None:
+    """As of a software RAID before Linux 5.9."""
+    files = {
+        "proc/self/mountinfo": "22 1 9:0 / / rw - ext4 /dev/md0 rw\n",
+        "sys/dev/block/9:0": "-> ../../devices/virtual/block/md0",
+        "sys/devices/virtual/block/md0/stat": "1000 0 8000 0 10 0 80 0 0 0 0\n",
+    }
+    found = read_of(tree(files))
+    assert "busy" not in found and found["read_operations"] == 1000
+
+
 def test_on_this_machine_written_bytes_arrive_in_the_counters(tmp_path: Path) -> None:
     meter = DiskMeter()
     try:
