@@ -32,9 +32,10 @@ def end_run(training: Training, remote: RemoteRecorders) -> RunRecord:
     changes = changed_settings(run.power, read_power_settings())
     amend_system(records.path, POWER_CHANGES, changes)
     remote.stop()  # first: remote recorders end when the harness is silent for long
+    # readings end with the run; a witness that does not answer is waited for 17 s
+    meters = tuple(asdict(meter) for meter in training.recorder.stop())
     if run.witness is not None and training.problem is None and report.exit_code == 0:
         ask_stamp(request, run.witness, records)
-    meters = tuple(asdict(meter) for meter in training.recorder.stop())
     nodes = remote.records(monitor.machines() if monitor else {})
     if nodes:
         records.write_nodes(nodes)

@@ -140,10 +140,11 @@ def test_every_core_is_loaded_in_a_pattern_that_fits_at_one_place_only(
     assert [each[-2:] for each in started] == [words] * 3
 
 
-def test_recorders_of_other_nodes_are_stopped_before_the_witness_is_waited_for(
+def test_every_recorder_is_stopped_before_the_witness_is_waited_for(
     good_bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They end after ten seconds of silence; a witness that does not answer takes longer."""
+    """Remote ones end after ten seconds of silence, and a run's readings at most five seconds after
+    it; a witness that does not answer takes longer."""
     order: list[str] = []
     monkeypatch.setattr(ending, "wait_for_exit", lambda *_: exit_report(0, [], 2))
     monkeypatch.setattr(ending, "changed_settings", lambda *_: [])
@@ -156,10 +157,10 @@ def test_recorders_of_other_nodes_are_stopped_before_the_witness_is_waited_for(
         power=None,
         witness=SimpleNamespace(),
     )
-    recorder: Any = SimpleNamespace(stop=lambda: ())
+    recorder: Any = SimpleNamespace(stop=lambda: order.append("meters") or ())
     training: Any = SimpleNamespace(
         run=run, monitor=None, problem=None, process=None, recorder=recorder, released_ns=None
     )
     remote: Any = SimpleNamespace(stop=lambda: order.append("nodes"), records=lambda machines: ())
     ending.end_run(training, remote)
-    assert order == ["nodes", "witness"]
+    assert order == ["nodes", "meters", "witness"]
