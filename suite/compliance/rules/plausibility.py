@@ -187,12 +187,10 @@ def _below_idle(context: BundleContext) -> Violations:
     alone = {name: figure.to_dict() for name, figure in context.derived.figures.items()}
     rows = [node["figures"] for node in context.derived.nodes] or [alone]
     for node, figures in zip(context.nodes, rows, strict=True):
-        share, idle_w, energy_j = (
-            figures[name]["value"] for name in ("baseload_share", "baseload_power_w", "energy_j")
-        )
-        if share is None or not context.run_s > 0 or node.is_busy_before:
+        share, idle_w = (figures[name]["value"] for name in ("baseload_share", "baseload_power_w"))
+        if not share or node.is_busy_before:
             continue
-        power_w = energy_j / context.run_s
+        power_w = idle_w / share  # the share is of the energy in the counted time
         if power_w < MIN_SHARE_OF_IDLE * idle_w:
             yield Violation(
                 node.file,
