@@ -169,15 +169,16 @@ def _below_load(context: BundleContext) -> Violations:
             continue
         before = node.idle.get("cpu", "utilisation.total").mean
         share = min(1.0, node.utilisation.during(window).mean / before) * MIN_SHARE_OF_LOAD
-        for channel in node.idle:
-            power_w = node.channels.get(channel.source, channel.name).during(window).mean
-            if channel.unit == "W" and channel.mean > 0 and power_w < share * channel.mean:
+        for total in power_totals(node.channels, context.power_rules, window):
+            before_w = sum(node.idle.get(total.source, name).mean for name in total.channels)
+            power_w = sum(channel.during(window).mean for channel in node.summed(total))
+            if total.rule.unit == "W" and before_w > 0 and power_w < share * before_w:
                 yield Violation(
                     node.file,
-                    f"a mean power of at least {share * channel.mean:.2f} W over the run:"
-                    f" {share:.0%} of the {channel.mean:.2f} W before the run, when the processor"
+                    f"a mean power of at least {share * before_w:.2f} W over the run:"
+                    f" {share:.0%} of the {before_w:.2f} W before the run, when the processor"
                     f" was {before:.0f} % busy",
-                    f"a mean power of {power_w:.2f} W according to {channel.source} {channel.name}",
+                    f"a mean power of {power_w:.2f} W according to {total.source}",
                 )
 
 
