@@ -4,10 +4,11 @@ import math
 from collections.abc import Iterator
 
 from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.arrays import Window
 from suite.bundle.layout import READINGS, STEPS
 from suite.bundle.steps import StepRecords
 from suite.catalog.devices import Device
-from suite.catalog.power import Coverage, PowerTotal, Tier
+from suite.catalog.power import Coverage, MachinePart, PowerTotal, Tier
 from suite.catalog.precisions import Precision
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
@@ -169,7 +170,7 @@ def _below_load(context: BundleContext) -> Violations:
             continue
         before = node.idle.get("cpu", "utilisation.total").mean
         share = min(1.0, node.utilisation.during(window).mean / before) * MIN_SHARE_OF_LOAD
-        for total in power_totals(node.channels, context.power_rules, window):
+        for total in _totals_at_work(context, node, window):
             before_w = sum(node.idle.get(total.source, name).mean for name in total.channels)
             power_w = sum(channel.during(window).mean for channel in node.summed(total))
             if total.rule.unit == "W" and before_w > 0 and power_w < share * before_w:
@@ -189,7 +190,7 @@ def _below_idle(context: BundleContext) -> Violations:
     rows = [node["figures"] for node in context.derived.nodes] or [alone]
     for node, figures in zip(context.nodes, rows, strict=True):
         share, idle_w = (figures[name]["value"] for name in ("baseload_share", "baseload_power_w"))
-        if not share or node.is_busy_before:
+        if not share or node.is_busy_before or not _totals_at_work(context, node, context.window):
             continue
         power_w = idle_w / share  # the share is of the energy in the counted time
         if power_w < MIN_SHARE_OF_IDLE * idle_w:
@@ -201,6 +202,18 @@ def _below_idle(context: BundleContext) -> Violations:
                 fix="stop other programs before the run, so that the machine is idle while its"
                 " idle power is measured, or check the sensor",
             )
+
+
+def _totals_at_work(
+    context: BundleContext, node: NodeContext, window: Window | None
+) -> tuple[PowerTotal, ...]:
+    """The totals that count, of a run on the CPU without the GPU's: a GPU without work draws no
+    more in the run than before it."""
+    totals = power_totals(node.channels, context.power_rules, window)
+    is_on_cpu = context.request.accelerator == "cpu"
+    return tuple(
+        total for total in totals if not (is_on_cpu and total.rule.part is MachinePart.GPU)
+    )
 
 
 def _power_around_run(context: BundleContext) -> Violations:
@@ -336,7 +349,7 @@ RULES = (
         " reading. If other programs kept more than a quarter of the processor busy before the"
         " run, another limit replaces these two: the mean power of the run is at least 60 % of the"
         " mean power before it, or proportionally less if the processor was less busy during the"
-        " run than before.",
+        " run than before. If only a GPU's power was read, runs on the CPU are exempt.",
         "The same meter measures the idle power right before the run, so if somebody scaled down"
         " the readings of the run, they fall below it. If other programs kept the machine busy"
         " before the run, `foreign-load` reports it, and this rule allows for their load. The"

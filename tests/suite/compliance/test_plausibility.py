@@ -10,9 +10,12 @@ from suite.bundle.channels import Channels
 from suite.catalog.power import load_power_rules, without_sources
 from suite.compliance.rule import BundleContext
 from suite.metrics.counted_time import START
+from suite.metrics.power_totals import write_power_rules
 from tests.builders import RICH, make_bundle
 from tests.checks_alone import channel, channels, context_of, found, log, node, varied
 from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.reading_edits import change_baseload
+from tests.faults.edits.table_edits import rename_source
 
 
 @pytest.mark.parametrize(("idle_w", "is_found"), [(5.5, False), (5.98, True)])
@@ -29,6 +32,19 @@ def test_the_mean_power_of_a_run_is_that_of_its_counted_time(
         for each in found("power-above-idle", context_of(bundle.path))
     ]
     assert stated_w == pytest.approx([6.0] * is_found, abs=0.02)
+
+
+@pytest.mark.parametrize(("accelerator", "is_found"), [("cpu", False), ("cuda", True)])
+def test_where_only_the_gpu_s_power_was_read_a_run_on_the_cpu_need_not_draw_more(
+    accelerator: str, is_found: bool, tmp_path: Path
+) -> None:
+    bundle = EditableBundle(make_bundle(tmp_path / "run", replace(RICH, idle_w=6.0)))
+    rename_source("um25c", "nvml", "gpu0.power")(bundle)
+    change_baseload(lambda rows: rows.assign(source="nvml", channel="gpu0.power"))(bundle)
+    write_power_rules(bundle.path, bundle.readings["source"].unique())
+    bundle.save()
+    made = varied(context_of(bundle.path), request={"accelerator": accelerator})
+    assert bool(found("power-above-idle", made)) is is_found
 
 
 def _read(first_s: float, **powers_w: float) -> Channels:
@@ -61,6 +77,7 @@ def _rails(*powers_w: float) -> dict[str, float]:
         (_rails(8.0, 2.0, 3.0), _rails(4.0, 8.0, 3.0), (), 0),
         (_rails(8.0, 2.0, 3.0), _rails(4.0, 0.5, 3.0), (), 1),
         (_board(6.0), _board(1.0), ("um25c",), 0),
+        ({"nvml__gpu0.power": 30.0}, {"nvml__gpu0.power": 10.0}, (), 0),
     ],
     ids=[
         "a board that draws 60 % and more",
@@ -69,6 +86,7 @@ def _rails(*powers_w: float) -> dict[str, float]:
         "one of several rails, of which the sum counts",
         "all rails together",
         "a meter that was left out",
+        "a GPU that played a video before a run on the CPU",
     ],
 )
 def test_after_a_busy_machine_the_total_that_counts_falls_by_two_fifths_at_most(
