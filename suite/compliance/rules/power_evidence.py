@@ -45,8 +45,10 @@ COARSE = ("shelly", "tasmota", "meter-csv", ATTACHED)
 BLOCK, DISTINCT = 16, 10
 IDLE_BLOCK, IDLE_DISTINCT = 10, 8
 MIN_CLIPPED, MAX_CLIPPED_SHARE, MORE_THAN_OTHERS = 5, 0.03, 3.0
-"""At the largest value: one reading of 59 to 395 in honest runs with such meters. Coarse sensors
-repeat their other values as often."""
+"""At the largest value: one reading of 59 to 395 in honest runs with such meters."""
+MAX_STEP_SHARE = 0.01
+"""Of the mean power: a coarser sensor reads the largest of a steady load's few values most of the
+time."""
 MAX_STRAIGHT_SHARE, STRAIGHT_W = 0.4, 1e-9
 """Of three readings in a row, those with equal steps that are not nought: a tenth of a sensor's
 with three values; half if filled in."""
@@ -203,7 +205,7 @@ def _unclipped(context: BundleContext) -> Violations:
         most = max(
             MIN_CLIPPED - 1, int(MAX_CLIPPED_SHARE * len(values)), int(MORE_THAN_OTHERS * others)
         )
-        if at_most > most:
+        if at_most > most and _step_w(context, node, channel) <= MAX_STEP_SHARE * channel.mean:
             yield Violation(
                 node.file,
                 f"at most {most} readings of {channel.source} {channel.name} that equal the"
@@ -211,6 +213,17 @@ def _unclipped(context: BundleContext) -> Violations:
                 f"{distinct[-1]:g} W in {at_most} of {len(values)} readings; no other value in"
                 f" more than {others} of them",
             )
+
+
+def _step_w(context: BundleContext, node: NodeContext, channel: Channel) -> float:
+    """What a channel resolves: the step that its power rule states, else the smallest difference
+    between its values."""
+    stated_w = (
+        total.step(channel.name)
+        for total in node.totals(context.power_rules)
+        if total.source == channel.source
+    )
+    return next(filter(None, stated_w), None) or float(np.diff(np.unique(channel.known)).min())
 
 
 def _idle_own(context: BundleContext) -> Violations:
@@ -503,9 +516,10 @@ RULES = (
         " readings occurs twice, and no ten consecutive readings of the idle machine occur again in"
         " the run; sequences of few different values do not count. A channel's largest value may"
         " occur four times, in 3 % of the readings, or three times as often as the most frequent"
-        " other value, whichever allows most. The remaining limits of this rule do not apply to"
-        " plugs, nor to readings from another program's file. A power meter with one channel does"
-        " not read the same value during the whole run. If a meter has several channels, and one of"
+        " other value, whichever allows most; a channel with steps of more than 1 % of its mean"
+        " power is exempt. The remaining limits of this rule do not apply to plugs, nor to readings"
+        " from another program's file. A power meter with one channel does not read the same value"
+        " during the whole run. If a meter has several channels, and one of"
         " them has a fine resolution, no channel of this meter reads the same value during the"
         " whole run. An energy counter does not rise at a constant rate (within 0.01 %). At most"
         " 40 % of a channel's readings are the mean of the reading before and the reading after;"

@@ -70,6 +70,8 @@ def electric(source: str, volts: float, amperes: float, watts: float) -> list[Ch
 COSTS = [meter("cpu", cost_s=10), meter("disk", cost_s=20), meter("recorder", cost_s=900)]
 ONE_S = {"period_s": 1.0, "achieved_period_s": 1.0}
 GAP = channel("disk busy", "s", [*range(100, 150), *range(160, 201)], np.arange(91.0))
+STEADY_W = np.where(np.arange(101) % 40 == 0, 4.0, np.where(np.arange(101) % 8 == 0, 5.0, 6.0))
+CLIPPED_W = np.minimum(6.0 + 0.1 * np.sin(np.arange(101.0) ** 2), 6.05)
 PEAKS = [few(PEAK, 6e6, 100e6), few(SIZE, 1, 2)]
 CASES: dict[str, tuple[str, list[Channel], list[dict[str, Any]], int]] = {
     "more CPU time than was busy, by a tenth and a tenth of a core": (
@@ -384,6 +386,40 @@ CASES: dict[str, tuple[str, list[Channel], list[dict[str, Any]], int]] = {
     ),
     "0.1 W": ("power-possible", [flat("um25c power", 0.1001, "W")], [], 0),
     "less power": ("power-possible", [flat("um25c power", 0.0999, "W")], [], 1),
+    "whole watts of a plug under a steady load": (
+        "power-unclipped",
+        [channel("tasmota power", "W", TIMES_S, STEADY_W)],
+        [],
+        0,
+    ),
+    "of a meter that resolves a milliwatt": (
+        "power-unclipped",
+        [channel("um25c power", "W", TIMES_S, STEADY_W)],
+        [],
+        1,
+    ),
+    "a rail in steps of 0.4 W": (
+        "power-unclipped",
+        [
+            channel("ina3221 VDD_CPU_CV", "W", TIMES_S, STEADY_W / 5),
+            flat("ina3221 VDD_GPU_SOC", 8, "W"),
+            flat("ina3221 VIN_SYS_5V0", 3, "W"),
+        ],
+        [],
+        0,
+    ),
+    "whole watts in a table": (
+        "power-unclipped",
+        [channel("meter-csv board.analyser", "W", TIMES_S, STEADY_W)],
+        [],
+        0,
+    ),
+    "an analyser whose range ends below the load": (
+        "power-unclipped",
+        [channel("meter-csv board.analyser", "W", TIMES_S, CLIPPED_W)],
+        [],
+        1,
+    ),
     "both processors take what one of them takes": (
         "whole-above-part",
         [flat("meter-csv chips.analyser", 6, "W"), flat("nvml gpu0.power", 6, "W")],
