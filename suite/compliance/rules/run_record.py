@@ -185,11 +185,6 @@ def _runs(context: BundleContext) -> Violations:
         )
 
 
-def _is_folder(typed: str, directory: object) -> bool:
-    """Whether the word may be a relative path of the data's folder."""
-    return isinstance(directory, str) and directory.rstrip("/").endswith(typed.rstrip("/"))
-
-
 def _is_same(typed: str, requested: object) -> bool:
     if isinstance(requested, int | float) and not isinstance(requested, bool):
         try:
@@ -300,14 +295,10 @@ def _command(context: BundleContext) -> Violations:
 
 def _data(context: BundleContext, typed: str | None) -> Violations:
     data, said = context.request.data, f", as the command says (--data {typed})"
+    named = {context.workload.data, *(other.data for other in context.workload.other_data)}
     if typed == "synthetic" and data.synthetic is not True:
         yield Violation(RUN, f"generated data{said}", "data.synthetic = false")
-    elif (
-        typed is not None
-        and not {"/", "="} & set(typed)
-        and typed not in ("synthetic", data.name)
-        and not _is_folder(typed, data.directory)
-    ):
+    elif typed in named - {data.name}:  # any other word was a folder
         yield Violation(RUN, f"data.name = {typed!r}{said}", f"{data.name!r}")
 
 

@@ -1,5 +1,7 @@
 """The rule about the recorded command knows the options of the command line."""
 
+import pytest
+
 from suite.cli.app import command_help, load_command
 from suite.compliance.rule import BundleContext
 from suite.compliance.rules.run_record import COMMANDS, KNOWN
@@ -28,3 +30,15 @@ def test_a_stall_analysis_has_runs_of_the_open_division(context: BundleContext) 
         return [each.observed for each in given if each.expected.startswith("division")]
 
     assert (divisions(), divisions("--stall-analysis")) == (["'open'"], [])
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_found"),
+    [(".", False), ("link", False), ("mnist", False), ("digits", True), ("synthetic", True)],
+)
+def test_a_word_that_names_none_of_the_workload_s_data_sets_was_a_folder(
+    typed: str, is_found: bool, context: BundleContext
+) -> None:
+    """The request has the folder that a link or "." leads to."""
+    made = varied(context, run={"command": ("suite", "run", "--data", typed)})
+    assert bool(found("command-agrees", made)) is is_found
