@@ -22,9 +22,11 @@ FIX = (
     "the suite's training loop does not log this: hand in the log as the run wrote it, or fix "
     "the implementation"
 )
-OWN_REASON, KEEP_STATES = "state", "--keep-states"
+OWN_REASON = "state"
 """What the suite's own training loop logs as uncounted; receipts of a witness are asked for before
 and after the run."""
+KEEPING = {"--keep-states", "--short"}
+"""Options with which the state of every epoch is kept."""
 STATE_BYTES = 12  # a parameter: its value, its velocity, and as much again for a model's statistics
 SLOWEST_DIGEST_BYTES_PER_S, LONGEST_CALL_S, LONGEST_DELAY_S = 1e7, 0.05, 1.0
 """Reading and digesting a state: SHA-256 of a board without instructions for it, 60 MB/s and more;
@@ -138,7 +140,7 @@ def _needed(context: BundleContext) -> Violations:
                 f"the reason {other.reason!r}",
                 other.line,
             )
-        if KEEP_STATES not in context.run.command:
+        if KEEPING.isdisjoint(str(word).partition("=")[0] for word in context.run.command):
             yield from _digested(
                 context,
                 name,
@@ -190,10 +192,10 @@ RULES = (
         " rules/uncounted.toml limits the number of intervals per epoch, the length of each, and"
         " their sum. Closed runs have three more limits. All intervals together last at most 2 s"
         " plus 10 % of the run time. The suite's own training loop uses only the reason `state`"
-        " (hashing and saving the training state). Without --keep-states, the median interval"
-        " for `state` is no longer than a slow machine needs to hash the state once (0.05 s, plus"
-        " 12 bytes per parameter at 10 MB/s). All n of these intervals together take at most n"
-        " times this limit, plus one second.",
+        " (hashing and saving the training state). Without --keep-states and --short, the median"
+        " interval for `state` is no longer than a slow machine needs to hash the state once (0.05"
+        " s, plus 12 bytes per parameter at 10 MB/s). All n of these intervals together take at"
+        " most n times this limit, plus one second.",
         "These intervals are not training: a run hashes or saves its state, asks a witness for a"
         " receipt, or pauses. Without limits, it could train, cool down or read ahead in this"
         " time.",

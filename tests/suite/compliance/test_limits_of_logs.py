@@ -233,6 +233,16 @@ def test_what_is_not_counted(
 
 
 @pytest.mark.parametrize(
+    ("words", "count"), [(("--threads", "4"), 1), (("--keep-states",), 0), (("--short", "6"), 0)]
+)
+def test_a_run_that_keeps_its_states_may_take_the_time_to_write_them(
+    words: tuple[str, ...], count: int, context: BundleContext
+) -> None:
+    made = varied(context, log=log(*times_of(1.0, 1.0)), run={"command": ("suite", "run", *words)})
+    assert len(found("uncounted-needed", made)) == count
+
+
+@pytest.mark.parametrize(
     ("wall_s", "offset_s", "ranks"),
     [
         ((0, 60, -60), (0, 500, -70), []),
