@@ -407,8 +407,8 @@ class Frames:
         )
 
     def with_unread_sensors(self) -> set[str]:
-        """The entries with a run whose board's own sensors were not read, on a kernel or in a
-        container that may lack them."""
+        """The entries with a run whose board's own sensors were not read, because its kernel or
+        container may lack them or `--meters` left them out."""
         return {
             entry
             for run, entry in self.entry_of.items()
