@@ -99,6 +99,14 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "meters-left-out": (unsealed("a meter left out with a reason", left_out("um25c")),),
     "baseload-measured": (
         recomputed("no idle readings", lambda bundle: (bundle.path / BASELOAD).unlink()),
+        recomputed(
+            "the idle machine's utilisation, and no power",
+            change_baseload(
+                lambda rows: rows.assign(
+                    source="cpu", channel="utilisation.total", value=5.0, unit="%"
+                )
+            ),
+        ),
     ),
     "baseload-meter": (
         recomputed(
