@@ -217,7 +217,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         is_withdrawn=is_withdrawn(folder.path, path),
         idle_ns=bundle.baseload().span_ns,
         booted_ms=_booted_ms(log),
-        power_meters=frozenset(channel.source for channel in channels if channel.unit == "W"),
+        power_meters=frozenset(each.source for each in channels if each.unit in ("W", "J")),
         states=_states(log),
         nonce=run.nonce,
         implementation=run.implementation,

@@ -13,7 +13,7 @@ from tests.faults.edits.fault import (
 )
 from tests.faults.edits.file_edits import edit_json, set_run
 from tests.faults.edits.log_edits import request_also, set_everywhere
-from tests.faults.edits.reading_edits import drop_power
+from tests.faults.edits.reading_edits import add_channel, drop_power
 from tests.faults.edits.step_edits import without_split
 from tests.faults.edits.submission_edits import declare_apart, delete_run, forget_run, set_value
 
@@ -81,6 +81,12 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "submission-numbers": (of_submission("run 2 taken out", delete_run(2)),),
     "submission-power-meters": (
         of_first_run(recomputed("one run without its power readings", drop_power())),
+        of_first_run(
+            recomputed(
+                "an energy counter that was read in one run only",
+                add_channel("rapl", "package-0", "J", lambda time_s: 100.0 + 2.5 * time_s),
+            )
+        ),
     ),
     "submission-split": (
         of_every_run(
