@@ -116,7 +116,7 @@ class MatrixFigures:
 
     ``step_fetch_stall_s`` and ``step_compute_s`` are the parts of ``step_s`` that rank 0 waits for
     a mini-batch and computes; host-to-device copy and communication are the rest. ``mean_power_w``
-    is a run's energy over its time from start to stop.
+    is a run's energy over its counted time.
     """
 
     step_s: Figure
@@ -215,13 +215,16 @@ def _figures(bundles: Sequence[Bundle], warm_up_steps: int) -> MatrixFigures:
 
 
 def _power(summary: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    energy_j, time_s = summary["energy_j"]["value"], summary["gross_time_s"]["value"]
-    if energy_j is None or not time_s:
+    energy_j, gross_s, uncounted_s = (
+        summary[name]["value"] for name in ("energy_j", "gross_time_s", "uncounted_s")
+    )
+    counted_s = None if gross_s is None else gross_s - uncounted_s
+    if energy_j is None or not counted_s:
         return {
             "value": None,
             "reason": summary["energy_j"]["reason"] or summary["gross_time_s"]["reason"],
         }
-    return {"value": energy_j / time_s}
+    return {"value": energy_j / counted_s}
 
 
 def _mean(figures: Sequence[Mapping[str, Any]], unit: str) -> Figure:

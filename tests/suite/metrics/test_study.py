@@ -65,6 +65,13 @@ def test_a_step_whose_parts_are_not_timed_is_unknown(template: Path, tmp_path: P
     assert figures.step_fetch_stall_s.value == 0.0
 
 
+def test_the_mean_power_is_the_energy_over_the_time_in_which_it_is_counted() -> None:
+    """10 W in 2.7 s, and 0.3 s that are not counted."""
+    values = {"energy_j": 27.0, "gross_time_s": 3.0, "uncounted_s": 0.3}
+    summary = {name: {"value": value, "reason": None} for name, value in values.items()}
+    assert matrix_record._power(summary)["value"] == pytest.approx(10.0)
+
+
 @pytest.mark.parametrize("values", [("1",), ("1", "2"), ("1", "2", "4")])
 @pytest.mark.parametrize("scaling", [Scaling.STRONG, None])
 def test_a_study_with_steps_whose_parts_are_not_timed_is_written_without_them(
