@@ -42,7 +42,7 @@ STUDY, MATRIX, LINPACK_RECORD, LINPACK_STUDY_RECORD = (
 )
 """Records of folders: a sweep, a matrix of studies, LINPACK on one node, and on several."""
 
-MAX_TABLE_BYTES = 2**30
+MAX_TABLE_BYTES, MAX_RAW_BYTES = 2**30, 2**33  # a table of readings, and the same as CSV
 MAX_MANIFEST_BYTES = 4 * 2**20
 MAX_WITHDRAWAL_BYTES = 64 * 2**10
 

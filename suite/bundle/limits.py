@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.log import Log
+from suite.bundle.log import Log, run_window
 from suite.files.counted import counted
 from suite.files.schema import Positive
 
 MAX_STEP_ROWS = 1_500_000
-MAX_READING_ROWS = 25_000_000
+MAX_READING_ROWS = 100_000_000
+"""Nine days of the 120 readings a second that the meters of a board take."""
 MAX_READINGS_PER_S = 2000
 """More than ten times what the meters of one machine read so far."""
 BESIDE_LOG_S = 600.0
@@ -72,12 +73,10 @@ def possible_steps(request: Mapping[str, Any]) -> RowLimit:
 
 def possible_readings(log: Log | None) -> RowLimit:
     """Readings that the meters of one node can have written during a run with this log;
-    MAX_READING_ROWS at most, and without a log."""
-    times_ns = (
-        [] if log is None else [event.mono_ns for event in log.events if event.mono_ns is not None]
-    )
-    if not times_ns:
+    MAX_READING_ROWS at most, and without the log of a finished run: another ends before its run."""
+    if log is None or run_window(log) is None:
         return RowLimit(MAX_READING_ROWS, OWN_LIMIT)
+    times_ns = [event.mono_ns for event in log.events if event.mono_ns is not None]
     seconds = (max(times_ns) - min(times_ns)) * SECONDS_PER_NS
     reason = (
         f"the log covers {seconds:.0f} s; the meters read at most {BESIDE_LOG_S:.0f} s longer on"

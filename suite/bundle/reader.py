@@ -15,6 +15,7 @@ from suite.bundle.layout import (
     COUNTERS,
     MANIFEST,
     MAX_MANIFEST_BYTES,
+    MAX_RAW_BYTES,
     MAX_TABLE_BYTES,
     READABLE_SCHEMAS,
     READINGS,
@@ -291,8 +292,9 @@ class Bundle:
             raise FileError(path, "is a link; a bundle holds plain files only")
         if not stat.S_ISREG(state.st_mode):
             raise FileError(path, "is missing")
-        if state.st_size > MAX_TABLE_BYTES:
-            raise FileError(path, f"is larger than {MAX_TABLE_BYTES} bytes")
+        most = MAX_RAW_BYTES if path.suffix == ".csv" else MAX_TABLE_BYTES
+        if state.st_size > most:
+            raise FileError(path, f"is larger than {most} bytes")
         return path
 
 

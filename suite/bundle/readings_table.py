@@ -27,7 +27,7 @@ HELD_READINGS = 2_000_000
 """Readings in memory at one time, 16 bytes each. A calculation may still use those of the group
 before."""
 MAX_CHANNEL_READINGS = 4_000_000
-"""Of one channel, whose readings are held together: 100 a second for 11 hours."""
+"""Of one channel, whose readings are held together: five a second for nine days."""
 _BITS = 14  # MAX_CHANNELS < 2**14
 _MASK = (1 << _BITS) - 1
 

@@ -26,7 +26,7 @@ from suite.errors import FileError
 
 BATCH_ROWS = 2**16
 GROUP_ROWS = 2**17  # of the tables that the suite writes
-MAX_ROWS = 50_000_000
+MAX_ROWS = 100_000_000
 MAX_FOOTER_BYTES = 4 * 2**20
 MAX_GROUP_BYTES = 96 * 2**20
 """Of a row group, unpacked: a million rows of step records, which an earlier version of the suite

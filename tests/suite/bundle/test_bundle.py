@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle import frames, layout
+from suite.bundle import frames, layout, reader
 from suite.bundle.limits import RowLimit
 from suite.bundle.reader import Bundle
 from suite.bundle.tables import join_steps, raw_step_batches, step_batches
@@ -70,6 +70,18 @@ def test_a_table_that_is_none_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "steps.csv").write_text(content)
     with pytest.raises(FileError, match=r"steps\.csv"):
         join_steps(raw_step_batches([tmp_path / "steps.csv"], [1]))
+
+
+def test_readings_may_take_more_bytes_as_csv_than_as_the_table_that_they_become(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, head = tmp_path / layout.READINGS_RAW, "t_ns,source,channel,value,unit\n"
+    path.write_text(head + "1,cpu,utilisation.total,50.0,%\n")
+    monkeypatch.setattr(reader, "MAX_TABLE_BYTES", 40)
+    assert len(Bundle(tmp_path).channels()) == 1
+    monkeypatch.setattr(reader, "MAX_RAW_BYTES", 40)
+    with pytest.raises(FileError, match="is larger than 40 bytes"):
+        Bundle(tmp_path).channels()
 
 
 def test_run_json_of_another_schema_is_refused(good_bundle: Path) -> None:
