@@ -93,9 +93,14 @@ PROPORTIONAL_METHOD = (
     "sum of the processes' proportional set sizes (PSS): a page that n processes share counts 1/n"
     " in each"
 )
+LARGEST_METHOD = (
+    "peak resident set (VmHWM) of the largest process: the sum of all processes' proportional set"
+    " sizes, which is read rarely, was smaller"
+)
 NO_ROLLUP = (
     "the kernel has no smaps_rollup (needs Linux 4.14), or another user's process could not be read"
 )
+READ_RARELY = "the proportional set sizes of large processes are read rarely"
 NO_MEMORY = "memory was not read: the run was shorter than the meter's period, or the meter failed"
 DISK_RATES = {
     "disk_read_ops_per_s": ("read_operations", "operations/s"),
@@ -110,7 +115,7 @@ def machine_figures(
 ) -> dict[str, Figure]:
     """All figures of this module. ``window`` is run_start to run_stop; None: the run was not
     finished, and gauges use all readings. In rounds before v0.3 a gauge was of one source, and of
-    NVML's first GPU."""
+    NVML's first GPU, and the peak of several processes was that of their proportional set sizes."""
     gauges = _gauges(gpu_of_figures(channels, window, is_before_v03=is_before_v03))
     figures = {
         name: _gauge_figure(
@@ -128,7 +133,7 @@ def machine_figures(
             if value is None
             else Figure(value, "ratio", READINGS, 1)
         )
-    figures["peak_memory_bytes"] = _peak_memory(channels, window)
+    figures["peak_memory_bytes"] = _peak_memory(channels, window, is_before_v03=is_before_v03)
     source, pattern = OF_GPU
     if any(fnmatch.fnmatchcase(channel.name, pattern) for channel in channels.of_source(source)):
         figures["gpu_memory_max_bytes"] = replace(
@@ -280,9 +285,10 @@ def _gauge_figure(channels: Channels, window: Window | None, gauge: Gauge) -> Fi
     return unknown_figure(gauge.unit, READINGS, f"during the run, no reading came from {sources}")
 
 
-def _peak_memory(channels: Channels, window: Window | None) -> Figure:
+def _peak_memory(channels: Channels, window: Window | None, *, is_before_v03: bool) -> Figure:
     """Peak memory of the implementation, each page counted once: of one process its own peak, of
-    several their proportional set sizes."""
+    several their proportional set sizes, or the peak of one of them where it is larger (they are
+    read rarely)."""
     processes = list(_during([channels.get("memory", "process_tree_size")], window))
     if processes and processes[0].maximum <= 1:
         return replace(
@@ -291,8 +297,13 @@ def _peak_memory(channels: Channels, window: Window | None) -> Figure:
         )
     figure = _gauge_figure(channels, window, PROPORTIONAL)
     if figure.value is not None:
+        own = _gauge_figure(channels, window, ONE_PROCESS)
+        if (own.value or 0.0) > figure.value and not is_before_v03:
+            return replace(own, method=LARGEST_METHOD)
         return replace(figure, method=PROPORTIONAL_METHOD)
-    return replace(figure, reason=f"{figure.reason}: {NO_ROLLUP}" if processes else NO_MEMORY)
+    is_read = channels.get("memory", "process_tree_pss") and not is_before_v03
+    why = READ_RARELY if is_read else NO_ROLLUP
+    return replace(figure, reason=f"{figure.reason}: {why}" if processes else NO_MEMORY)
 
 
 def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:

@@ -9,7 +9,7 @@ import numpy as np
 
 from suite.bundle.arrays import Window
 from suite.bundle.layout import BASELOAD, READINGS
-from suite.catalog.power import PowerRule, are_before_v03
+from suite.catalog.power import PowerRule
 from suite.metrics.counted_time import UncountedInterval
 from suite.metrics.energy import Energy
 from suite.metrics.energy_figures import (
@@ -47,7 +47,12 @@ class RunWindows:
 
 
 def node_rows(
-    nodes: Sequence[NodeReadings], rules: Sequence[PowerRule], times: RunWindows, steps: int
+    nodes: Sequence[NodeReadings],
+    rules: Sequence[PowerRule],
+    times: RunWindows,
+    steps: int,
+    *,
+    is_before_v03: bool,
 ) -> list[dict[str, Any]]:
     """One row per node as plain values: identity, figures, disturbances."""
     return [
@@ -58,7 +63,7 @@ def node_rows(
             "reason": node.reason,
             "figures": {
                 name: figure.to_dict()
-                for name, figure in _node_figures(node, rules, times, steps).items()
+                for name, figure in _node_figures(node, times, steps, is_before_v03).items()
             },
             "energies": energy_rows(node.channels, rules, times.run, times.uncounted),
             "disturbances": recorded_disturbances(node.channels, times.run, is_one_of_several=True),
@@ -109,7 +114,7 @@ def energy_and_baseload(node: NodeReadings, times: RunWindows) -> dict[str, Figu
 
 
 def _node_figures(
-    node: NodeReadings, rules: Sequence[PowerRule], times: RunWindows, steps: int
+    node: NodeReadings, times: RunWindows, steps: int, is_before_v03: bool
 ) -> dict[str, Figure]:
     wire = {
         f"{direction}_bytes_per_step": _per_step(node, direction, times.run, steps)
@@ -117,7 +122,7 @@ def _node_figures(
     }
     return {
         **energy_and_baseload(node, times),
-        **machine_figures(node.channels, times.run, is_before_v03=are_before_v03(rules)),
+        **machine_figures(node.channels, times.run, is_before_v03=is_before_v03),
         **wire,
     }
 

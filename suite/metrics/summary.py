@@ -19,7 +19,7 @@ from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import Resumption, known_resumption
 from suite.bundle.steps import StepRecords
-from suite.catalog.power import are_before_v03
+from suite.catalog.rounds import judging_round
 from suite.metrics import event_counts
 from suite.metrics.counted_time import UncountedInterval, counted_s, uncounted_intervals
 from suite.metrics.energy_figures import energy_rows
@@ -138,6 +138,7 @@ def derive_summary(bundle: Bundle) -> Summary:
     """Compute every figure of a bundle, finished or not, from its log, step records and
     readings."""
     log, steps, rules = bundle.log(), bundle.steps(), counted_rules(bundle)
+    is_before_v03 = judging_round(bundle.run().round).is_before_v03
     run, uncounted = run_window(log), uncounted_intervals(log)
     channels, nodes = bundle.channels(), node_readings(bundle, log, rules)
     machine = machine_readings(bundle, "", (), power_totals(channels, rules, run))
@@ -164,7 +165,7 @@ def derive_summary(bundle: Bundle) -> Summary:
         **_energies(log, nodes, machine, run_times, resumed),
         **event_counts.counter_figures(phases.get(event_counts.RUN)),
         **event_counts.epoch_figures(later_phases),
-        **machine_figures(channels, run, is_before_v03=are_before_v03(rules)),
+        **machine_figures(channels, run, is_before_v03=is_before_v03),
         **part_figures(log),
         **memory_figures(bundle, log),
     }
@@ -179,7 +180,7 @@ def derive_summary(bundle: Bundle) -> Summary:
         channels=channel_statistics(channels, run),
         energies=[] if nodes or is_lost else energy_rows(channels, rules, run, uncounted),
         ranks=rank_rows(log, steps),
-        nodes=node_rows(nodes, rules, run_times, trained),
+        nodes=node_rows(nodes, rules, run_times, trained, is_before_v03=is_before_v03),
     )
 
 

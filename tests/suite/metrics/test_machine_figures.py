@@ -228,8 +228,18 @@ def test_peak_memory_of_one_process_is_its_own_peak_and_of_several_their_proport
     several = ("memory", "process_tree_size", "processes", every_second(3))
     pss = ("memory", "process_tree_pss", "B", every_second(lambda second: 800 + second, 10, 30))
     assert machine_figures(table(several, peak, rss, pss), RUN)["peak_memory_bytes"].value == 830
+    before_steps = ("memory", "process_tree_pss", "B", {10: 300.0})
+    least, old = (
+        machine_figures(table(several, peak, rss, before_steps), RUN, is_before_v03=is_old)
+        for is_old in (False, True)
+    )
+    assert least["peak_memory_bytes"].value == 700, "as much as one of them"
+    assert old["peak_memory_bytes"].value == 300, "as it was recorded before round v0.3"
     unread = machine_figures(table(several, peak, rss), RUN)["peak_memory_bytes"]
     assert unread.value is None and "smaps_rollup" in str(unread.reason)
+    early = ("memory", "process_tree_pss", "B", {5: 300.0})
+    missed = machine_figures(table(several, peak, rss, early), RUN)["peak_memory_bytes"]
+    assert missed.value is None and str(missed.reason).endswith("are read rarely")
     between_readings = machine_figures(table(), RUN)["peak_memory_bytes"]
     assert between_readings.value is None and "shorter than the meter's period" in str(
         between_readings.reason
