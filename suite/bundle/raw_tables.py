@@ -16,18 +16,21 @@ TAIL_BYTES = 2**16
 
 
 def read_batches(
-    path: Path, types: Mapping[str, str], older_names: tuple[str, ...] = ()
+    path: Path,
+    types: Mapping[str, str],
+    older_names: tuple[str, ...] = (),
+    end: int | None = None,
 ) -> Iterator[pyarrow.RecordBatch]:
     """The rows of a CSV file with the columns of ``types``, text dictionary-encoded, without an
     incomplete last line.
 
-    ``older_names`` are what an earlier schema called the same columns. Raises FileError for
-    anything else. A file without a whole first line has no rows: the run ended before its columns
-    were on the disk.
+    ``older_names`` are what an earlier schema called the same columns. ``end``: the bytes to read
+    (:func:`whole_lines_bytes`) of a file that grows. Raises FileError for anything else. A file
+    without a whole first line has no rows: the run ended before its columns were on the disk.
     """
     try:
         with path.open("rb") as stream:
-            lines = _WholeLines(stream)
+            lines = _WholeLines(stream, end)
             if lines.is_empty:
                 return
             rows = pyarrow.csv.open_csv(
@@ -61,10 +64,11 @@ def _refuse_missing_integers(batch: pyarrow.RecordBatch, types: Mapping[str, str
 
 
 class _WholeLines(io.RawIOBase):
-    """A file's bytes up to its last line end."""
+    """A file's bytes up to its last line end, or to ``end``, which was its last one."""
 
-    def __init__(self, stream: io.BufferedReader) -> None:
-        self._stream, self._left_bytes = stream, _whole_lines_bytes(stream)
+    def __init__(self, stream: io.BufferedReader, end: int | None = None) -> None:
+        self._stream = stream
+        self._left_bytes = _end_of_lines(stream) if end is None else end
         stream.seek(0)
 
     @property
@@ -82,8 +86,17 @@ class _WholeLines(io.RawIOBase):
         return len(data)
 
 
-def _whole_lines_bytes(stream: io.BufferedReader) -> int:
-    """Number of bytes up to and including the last line end."""
+def whole_lines_bytes(path: Path) -> int:
+    """Number of a file's bytes up to and including the last line end; raises FileError where it
+    cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return _end_of_lines(stream)
+    except OSError as error:
+        raise unreadable_table(path, error) from error
+
+
+def _end_of_lines(stream: io.BufferedReader) -> int:
     end = stream.seek(0, io.SEEK_END)
     while end:
         start = max(0, end - TAIL_BYTES)

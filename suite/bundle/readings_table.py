@@ -16,7 +16,7 @@ import pyarrow
 from suite.bundle.arrays import Integers, Times, Values
 from suite.bundle.channels import HEAD_ROWS, MAX_CHANNELS, Channel, Channels
 from suite.bundle.limits import RowLimit
-from suite.bundle.raw_tables import read_batches
+from suite.bundle.raw_tables import read_batches, whole_lines_bytes
 from suite.bundle.schemas import READING_TYPES, UNREADABLE, unreadable_table
 from suite.bundle.tables import numeric_column, table_batches
 
@@ -162,8 +162,9 @@ def read_channels(path: Path, limit: RowLimit, memory: ReadingsMemory) -> Channe
 
 
 def read_raw_channels(path: Path, memory: ReadingsMemory) -> Channels:
-    """Readings from the recorder's CSV file; raises FileError as :func:`read_channels`."""
-    return channels_of_batches(path, lambda: read_batches(path, READING_TYPES), memory)
+    """Readings that the recorder's CSV file has now; raises FileError as :func:`read_channels`."""
+    end = whole_lines_bytes(path)
+    return channels_of_batches(path, lambda: read_batches(path, READING_TYPES, end=end), memory)
 
 
 def channels_of_frame(frame: "pandas.DataFrame") -> Channels:

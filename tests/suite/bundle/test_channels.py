@@ -9,10 +9,15 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from suite.bundle import readings_table, tables
+from suite.bundle import raw_tables, readings_table, tables
 from suite.bundle.channels import Channels
 from suite.bundle.limits import RowLimit
-from suite.bundle.readings_table import ReadingsMemory, channels_of_batches, channels_of_frame
+from suite.bundle.readings_table import (
+    ReadingsMemory,
+    channels_of_batches,
+    channels_of_frame,
+    read_raw_channels,
+)
 from suite.bundle.readings_table import read_channels as read_table
 from suite.bundle.schemas import READING_TYPES
 from suite.errors import FileError
@@ -247,3 +252,16 @@ def test_channels_that_are_decoded_group_by_group_are_the_same(
             places = [place for place, name in enumerate(names) if name == one.name]
             assert one.t_ns.tolist() == one.values.tolist() == places
             assert (one.first_row, one.count) == (places[0], len(places))
+
+
+def test_readings_of_a_run_that_goes_on_are_those_of_the_moment_when_they_were_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raw_tables, "BLOCK_BYTES", 256)  # of a file of one block all is kept
+    path = tmp_path / "readings.csv"
+    lines = [f"{place},x,{'ab'[place % 2]},1,W\n" for place in range(60)]
+    path.write_text(",".join(READING_TYPES) + "\n" + "".join(lines[:40]))
+    found = read_raw_channels(path, ReadingsMemory())
+    with path.open("a") as stream:
+        stream.writelines(lines[40:])
+    assert [one.t_ns.tolist() for one in found] == [[*range(0, 40, 2)], [*range(1, 40, 2)]]
