@@ -236,16 +236,18 @@ def _sum(total: PowerTotal, parts: list[Energy]) -> Energy:
 
 def _power_uncertainty(channels: Channels, total: PowerTotal, window: Window) -> Uncertainty:
     """The uncertainty of an integral of power; what varies between readings is judged on the sum of
-    the channels."""
+    the channels, and gaps on each."""
     window_s = span_s(window)
-    longest_s = GAP_PERIODS * (channels.get(total.source, total.channels[0]).period_s or 0.0)
+    longest_s = [
+        GAP_PERIODS * (channels.get(total.source, name).period_s or 0.0) for name in total.channels
+    ]
     series = _plausible_readings(channels, total, window)
     (t_s, first_w), *others = series
     power_w = np.sum([first_w, *(np.interp(t_s, *other) for other in others)], axis=0)
     is_random, is_mean = at_random_moments(t_s), bool(len(channels.get(total.source, MEAN)))
     sampling = 0.0 if is_mean else None
     if is_random and not is_mean:
-        sampling = sampling_half_width(t_s, power_w, window_s, longest_s)
+        sampling = sampling_half_width(t_s, power_w, window_s, longest_s[0])
     return Uncertainty(
         sampling=sampling,
         quantisation=math.hypot(
@@ -257,7 +259,10 @@ def _power_uncertainty(channels: Channels, total: PowerTotal, window: Window) ->
             )
         ),
         gain=0.0,
-        gaps=gaps_half_width(t_s, power_w, window_s, longest_s),
+        gaps=math.fsum(
+            gaps_half_width(*one, window_s, pause_s)
+            for one, pause_s in zip(series, longest_s, strict=True)
+        ),
         time=math.hypot(
             edges_half_width(t_s, power_w, window_s),
             _delay_half_width(t_s, power_w, window_s, total.delay_s),

@@ -38,6 +38,7 @@ from tests.builders import make_bundle
 SECONDS = 100
 RUN = (0, SECONDS * 10**9)
 RULES = load_power_rules()
+RAILS = ("VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0")
 
 
 def power(source: str, channel: str, watts: float, silent: range = range(0)) -> pandas.DataFrame:
@@ -191,6 +192,20 @@ def test_a_gap_widens_the_interval_by_what_the_power_may_have_been_meanwhile() -
     ]
     assert parts[0] == 0.0
     assert 30.0 < parts[1] < 90.0  # about seven seconds at 5 to 15 W
+
+
+@pytest.mark.parametrize("silent", RAILS)
+def test_a_gap_of_any_rail_widens_the_interval_of_the_sum(silent: str) -> None:
+    rng, read = np.random.default_rng(1), []
+    for rail in RAILS:
+        readings = power("ina3221", rail, 0.0, range(40, 47) if rail == silent else range(0))
+        read.append(readings.assign(value=rng.choice([5.0, 15.0], len(readings))))
+    channels = machine(*read)
+    (total,) = power_totals(channels, RULES, RUN)
+    energy = energy_of(channels, total, *RUN)
+    assert (total.rule.name, energy.gaps) == ("AGX Orin rails", 1)
+    assert energy.uncertainty is not None
+    assert 30.0 < energy.uncertainty.gaps < 90.0  # about eight seconds at 5 to 15 W
 
 
 def test_a_counter_has_no_sampling_error_and_does_not_alias() -> None:
