@@ -88,6 +88,8 @@ def _read(bundle: CachedBundle) -> BundleRows:
         mark = read_mark(record.study)
         run = {"run_id": run_id, **_run(bundle, record, summary, verdict, mark)}
         epochs = [_epoch(run_id, epoch) for epoch in summary["epochs"]]
+        if request["parallel"]["collective"] == "native":  # summaries say 0: it is part of compute
+            epochs = [{**epoch, "communication_s": None} for epoch in epochs]
         figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
         if (bundle.path / COUNTERS).is_file():
             figures += counted_figures(run_id, bundle.json(COUNTERS))

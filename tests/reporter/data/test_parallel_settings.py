@@ -90,6 +90,15 @@ def test_a_setting_is_part_of_the_entry(
     assert differing == {column}
 
 
+@pytest.mark.parametrize(("collective", "is_timed"), [("mpi", True), ("native", False)])
+def test_an_exchange_within_the_backward_pass_is_unknown_in_every_epoch(
+    edited: Callable[[Edit], Path], collective: str, is_timed: bool
+) -> None:
+    path = edited(set_everywhere("parallel.collective", collective))
+    epochs = reporter.load([path]).epochs
+    assert len(epochs) and (epochs["communication_s"].notna() == is_timed).all()
+
+
 def test_what_ranks_send_and_normalise_are_columns_of_the_board() -> None:
     settings = {"collective", "normalisation", "shares", "accumulation"}
     assert settings <= {facet.name for facet in FACETS}
