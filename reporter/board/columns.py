@@ -313,7 +313,7 @@ OTHER_FIGURES = {
     "swap_used_max_bytes": "highest swap use",
     "temperature_max_degc": "highest temperature",
     "throttled_events": "throttling events",
-    "gross_time_s": "time to target, uncounted time included",
+    "gross_time_s": "time from start to stop, uncounted time included",
     "uncounted_s": "uncounted time",
     "ipc": "instructions per cycle",
     "instructions_per_cpu_s": "instructions per second of CPU time",

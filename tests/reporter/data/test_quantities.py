@@ -67,6 +67,7 @@ def test_the_script_has_the_same_scales() -> None:
     ("figure", "heading"),
     [
         ("time_to_epoch_s", "time per epoch"),
+        ("gross_time_s", "time from start to stop, uncounted time included"),
         ("baseload_power_w", "baseload power"),
         ("disk_read_bytes_per_s", "read from the disk"),
         ("cycles_per_epoch", "cycles per epoch"),
