@@ -84,9 +84,10 @@ def joint_figures(nodes: Sequence[NodeReadings], times: RunWindows) -> dict[str,
         whole.reason or "no epoch after the first has a known energy on every node",
         whole.period_s,
     )
+    is_known = whole.value is not None or per_epoch.value is not None
     return {
         "energy_j": whole,
-        "energy_per_epoch_j": replace(per_epoch, method=whole.method, sensor=whole.sensor),
+        "energy_per_epoch_j": replace(per_epoch, **_instrument(nodes)) if is_known else per_epoch,
         **baseload_figures(idle, times.run, whole, times.epoch, times.uncounted),
     }
 
@@ -172,15 +173,21 @@ def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: 
         count=sum(figure.count for figure in found),
         period_s=max(_values_of_figure(found, "period_s"), default=None),
         coverage=min(_values_of_figure(found, "coverage"), default=None),
-        method=f"sum over {len(found)} nodes",
-        sensor=sensor_of(
-            [total for node in nodes for total in node.totals], combined_coverage(nodes[0].totals)
-        ),
         uncertainty=(
             None if uncertainties is None else uncertainty_of_sum(uncertainties, of_one_sensor=True)
         ),
         level=levels.pop() if len(levels) == 1 else None,
+        **_instrument(nodes),
     )
+
+
+def _instrument(nodes: Sequence[NodeReadings]) -> dict[str, Any]:
+    """What measured a sum over the nodes, whose sensors cover the same."""
+    totals = [total for node in nodes for total in node.totals]
+    return {
+        "method": f"sum over {len(nodes)} nodes",
+        "sensor": sensor_of(totals, combined_coverage(nodes[0].totals)),
+    }
 
 
 def _values_of_figure(figures: Sequence[Figure], name: str) -> list[Any]:

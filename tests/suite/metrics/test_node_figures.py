@@ -120,12 +120,27 @@ def test_a_node_that_was_not_measured_idle_leaves_no_baseload_and_is_named(path:
     assert figures["energy_j"].value is not None
 
 
-def test_a_sensor_that_died_on_one_node_leaves_the_idle_power_and_no_energy(path: Path) -> None:
-    half = run_window(Bundle(path).log())[0] + AHEAD_NS + round(seconds(path) * 0.5e9)  # type: ignore[index]
-    summary = edit(
+def dead_after(path: Path, share: float) -> Summary:
+    """The summary with a sensor of the second node that dies after this share of the run."""
+    start_ns, _ = run_window(Bundle(path).log()) or (0, 0)
+    dead_ns = start_ns + AHEAD_NS + round(seconds(path) * share * 1e9)
+    return edit(
         path,
-        lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)],
+        lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < dead_ns)],
     )
+
+
+def test_a_sensor_that_died_in_the_last_epoch_leaves_the_mean_of_the_others_with_its_instrument(
+    path: Path,
+) -> None:
+    figures = dead_after(path, 0.75).figures
+    assert figures["energy_j"].value is None
+    epoch = figures["energy_per_epoch_j"]
+    assert (epoch.count, epoch.method, epoch.sensor) == (1, "sum over 2 nodes", SHELLY)
+
+
+def test_a_sensor_that_died_on_one_node_leaves_the_idle_power_and_no_energy(path: Path) -> None:
+    summary = dead_after(path, 0.5)
     assert summary.figures["baseload_power_w"].value == pytest.approx(2 * IDLE_W)
     for name in ("baseload_share", "energy_j"):
         assert "node1: power: the last reading is" in str(summary.figures[name].reason)
