@@ -38,7 +38,7 @@ def memory_figures(bundle: Bundle, log: Log) -> dict[str, Figure]:
             counted.get("spilled_bytes"), "B", "activations written to storage in all steps"
         ),
         "spill_s": _logged(
-            counted.get("storage_s", 0),
+            counted.get("storage_s", 0 if counted else None),
             "s",
             "time of the passes in which activations were written to storage or read from it",
         ),

@@ -3,12 +3,15 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from reference_impls import contract, loop
 from reference_impls.training_state import sizes
 from suite.bundle.log import read_log
+from suite.bundle.reader import Bundle
+from suite.metrics import memory_figures
 from suite.metrics.memory_figures import part_figures
 
 MB = 10**6
@@ -117,3 +120,25 @@ def test_a_gpus_state_is_not_the_processs_memory(tmp_path: Path) -> None:
 
 def test_a_log_without_parts_has_no_figures(tmp_path: Path) -> None:
     assert part_figures(read_log(log_of(tmp_path, "cpu", None, [1]))) == {}
+
+
+@pytest.mark.parametrize(
+    ("logged", "expected"),
+    [
+        ({}, (None, None, None)),
+        ({"recomputation": {"passes_s": 3, "again_s": 1, "spilled_bytes": 0}}, (1.5, 0, 0)),
+    ],
+    ids=["not finished", "by a version without storage"],
+)
+def test_what_a_budget_costs_is_unknown_where_nothing_was_logged(
+    logged: dict[str, object],
+    expected: tuple[float | None, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planned = SimpleNamespace(budget_bytes=2, planned_bytes=1, planned_factor=1.5)
+    monkeypatch.setattr(memory_figures, "planned_recomputation", lambda _: planned)
+    log = read_log(log_of(tmp_path, "cpu", None, [1], **logged))
+    found = memory_figures.memory_figures(Bundle(tmp_path), log)
+    names = ("recompute_factor", "spilled_bytes", "spill_s")
+    assert tuple(found[name].value for name in names) == expected
