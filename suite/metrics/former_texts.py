@@ -297,6 +297,10 @@ FORMER = (
         r"activations, mini-batches, scratch memory of kernels",
         r"activations, mini-batches, the mapped data set, scratch memory of kernels",
     ),
+    (
+        r"^epoch 1 was not finished$",  # still written of a run that was not resumed
+        r"the run was resumed: epoch 1 is in the interrupted run's records",
+    ),
 )
 """The former words, and the words that are written now."""
 

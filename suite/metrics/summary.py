@@ -54,6 +54,7 @@ TOO_FEW = (
     " cold"
 )
 CUT_SHORT = "epoch 1 was cut short: it trained {} of {} samples"
+BEFORE = "the run was resumed: epoch 1 is in the interrupted run's records"
 RESUMED = (
     "the run was resumed after epoch {}: the energy before that is in the interrupted run's records"
 )
@@ -349,7 +350,7 @@ def time_figures(epochs: Sequence[EpochFigures], log: Log, before: int = 0) -> d
     either.
     """
     later = [epoch for epoch in epochs if epoch.epoch > before + 1 and epoch.is_whole]
-    first, reason = [], "epoch 1 was not finished"
+    first, reason = [], BEFORE if before else "epoch 1 was not finished"
     for epoch in epochs:
         if epoch.epoch == 1 and epoch.is_whole:
             first = [epoch.end_to_end_s]

@@ -1,10 +1,13 @@
 """Records with a text whose wording changed are judged as before."""
 
 import re
+from pathlib import Path
 
+from suite.bundle.log import Log
 from suite.metrics.former_texts import FORMER, MAX_LENGTH, as_now
 from suite.metrics.json_diff import json_differences
 from suite.metrics.memory_figures import PARTS, REST
+from suite.metrics.summary import time_figures
 
 
 def test_a_reason_in_its_former_words_agrees_with_the_recomputed_one() -> None:
@@ -26,6 +29,11 @@ def test_notes_of_boards_and_projections_in_their_former_words_agree() -> None:
         " time.",
     ]
     assert not list(json_differences(computed, written))
+
+
+def test_the_first_epoch_of_a_resumed_run_in_its_former_words_agrees() -> None:
+    computed = time_figures((), Log(Path("log.txt"), (), ()), before=2)["first_epoch_s"].reason
+    assert not list(json_differences(computed, "epoch 1 was not finished"))
 
 
 def test_a_text_that_changed_twice_agrees_in_both_former_words() -> None:

@@ -86,6 +86,7 @@ def test_the_mean_epoch_is_of_those_with_warm_caches(
     )
     count = len(counted)
     assert found["first_epoch_s"].value == first_s
+    assert ("the run was resumed" in str(found["first_epoch_s"].reason)) is (before > 0)
     expected = {
         "time_to_epoch_s": sum(end_to_end_s[one] for one in counted) / count,
         "compute_s": sum(counted) / count,
