@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reporter.data.frames import IDENTITY, Frames, Row, grouped, is_known, rows_of
 from reporter.data.values import entries_of, figures_of
@@ -55,6 +55,19 @@ def is_first_epoch(epoch: int) -> bool:
     return epoch == 1
 
 
+def whole_epochs(frames: Frames) -> Iterator[Row]:
+    """The epochs that trained every sample, by run and number, without the first of a resumed run,
+    whose caches are cold: those that figures of an epoch are means of. An epoch that was cut short
+    is the last of its run."""
+    runs = {
+        run["run_id"]: (int(run["resumed"]), int(run["epochs"])) for run in rows_of(frames.runs)
+    }
+    for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
+        before, count = runs[row["run_id"]]
+        if row["epoch"] <= before + count and not (before and row["epoch"] == before + 1):
+            yield row
+
+
 def epoch_sums(
     frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool] = is_later_epoch
 ) -> dict[str, Estimate]:
@@ -67,9 +80,9 @@ def epoch_sums(
 def means_of_runs(
     frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool]
 ) -> dict[str, list[float]]:
-    """The runs' means over wanted epochs, by entry; no entries that lack a value."""
+    """The runs' means over wanted whole epochs, by entry; no entries that lack a value."""
     entry_of, of_run = frames.entry_of, dict[str, list[float]]()
-    for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
+    for row in whole_epochs(frames):
         if is_wanted(int(row["epoch"])):
             of_run.setdefault(row["run_id"], []).append(
                 sum(float(row[name]) if is_known(row[name]) else math.nan for name in columns)

@@ -176,23 +176,28 @@ def table(columns: str, *rows: tuple[Any, ...]) -> pandas.DataFrame:
 
 
 class FewFrames:
-    """Two entries, of two runs and of one, with their epochs and counters."""
+    """Two entries, of two runs and of one, with their epochs and counters. The last epoch of a1 was
+    cut short; a2 was resumed after epoch 1."""
 
-    runs = table("run_id entry_id epochs", ("a1", "a", 2), ("a2", "a", 4), ("b1", "b", 2))
+    runs = table(
+        "run_id entry_id resumed epochs", ("a1", "a", 0, 3), ("a2", "a", 1, 2), ("b1", "b", 0, 2)
+    )
     entry_of: ClassVar[dict[str, str]] = {"a1": "a", "a2": "a", "b1": "b"}
     epochs = table(
-        "run_id epoch fetch_stall_s copy_s end_to_end_s",
-        ("a2", 2, 5.0, 1.0, 50.0),
-        ("a1", 1, 90.0, 1.0, 99.0),
-        ("a1", 3, 4.0, 2.0, 30.0),
-        ("a1", 2, 2.0, 2.0, 20.0),
-        ("b1", 1, 7.0, 1.0, 9.0),
-        ("b1", 2, 3.0, None, 8.0),
+        "run_id epoch samples fetch_stall_s copy_s end_to_end_s",
+        ("a2", 3, 100, 5.0, 1.0, 50.0),
+        ("a2", 2, 100, 80.0, 1.0, 95.0),
+        ("a1", 1, 100, 90.0, 1.0, 99.0),
+        ("a1", 4, 50, 1.0, 1.0, 10.0),
+        ("a1", 3, 100, 4.0, 2.0, 30.0),
+        ("a1", 2, 100, 2.0, 2.0, 20.0),
+        ("b1", 1, 100, 7.0, 1.0, 9.0),
+        ("b1", 2, 100, 3.0, None, 8.0),
     )
     figures = table(
         "run_id figure value reason",
-        ("a1", "instructions", 4e9, None),
-        ("a2", "instructions", 12e9, None),
+        ("a1", "instructions", 6e9, None),
+        ("a2", "instructions", 6e9, None),
         ("b1", "instructions", None, "the kernel counts no instructions here"),
         ("a1", "ipc", 0.5, None),
         ("b1", "ipc", None, "no cycles"),
@@ -204,6 +209,18 @@ class FewFrames:
 
 
 FEW: Any = FewFrames()
+
+
+def test_an_epoch_cut_short_and_the_first_one_of_a_resumed_run_are_drawn_nowhere() -> None:
+    found = [(row["run_id"], row["epoch"]) for row in entries.whole_epochs(FEW)]
+    assert found == [
+        ("a1", 1),
+        ("a1", 2),
+        ("a1", 3),
+        ("a2", 3),
+        ("b1", 1),
+        ("b1", 2),
+    ]
 
 
 def test_parts_of_an_epoch_are_means_of_the_runs_means() -> None:
