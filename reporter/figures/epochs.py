@@ -105,7 +105,8 @@ def by_part(frames: Frames, context: Context) -> Plot | Missing:
 def by_workers(frames: Frames, context: Context) -> Plot | Missing:
     """One stacked bar per entry, mean of epochs 2 to last; entries that differ only in workers or
     storage are grouped."""
-    entries, values = entries_of(frames), _values(frames, PARTS)
+    parts = PARTS | WORKER_START
+    entries, values = entries_of(frames), _values(frames, parts)
     found = {
         str(entry["entry_id"]): entry
         for group in entry_groups(frames, values, VARIED)
@@ -127,7 +128,7 @@ def by_workers(frames: Frames, context: Context) -> Plot | Missing:
     rows, note = rows_of_entries(totals, entries, bars.__getitem__, "s", context, list(found))
     scale = scale_in_units(list(totals.values()), "s", linear_scale)
     axis = f"{UNITS[scale.unit]} per epoch, {MEAN}"
-    panel = Rows(axis, scale, rows, _series(PARTS), Marks.STACKED, "s")
+    panel = Rows(axis, scale, rows, _series(parts), Marks.STACKED, "s")
     table = tuple(
         (
             bar.label,
@@ -137,7 +138,7 @@ def by_workers(frames: Frames, context: Context) -> Plot | Missing:
         )
         for name, bar in bars.items()
     )
-    headings = ("entry", "workers and storage", *_headings(PARTS))
+    headings = ("entry", "workers and storage", *_headings(parts))
     return Plot((panel,), headings, table, note)
 
 

@@ -646,6 +646,16 @@ def test_the_share_of_the_baseload_is_in_the_table(frames: Frames) -> None:
         assert float(row[3]) == pytest.approx(100.0 / float(row[1]), abs=0.6)
 
 
+def test_the_start_of_workers_is_a_part_of_the_time_that_they_are_compared_by(
+    frames: Frames,
+) -> None:
+    figures = frames.entry_figures.copy()
+    figures.loc[figures["figure"] == "worker_start_s", "value"] = 30.0
+    found = drawn(by_name("workers"), replace(frames, entry_figures=figures)).figure
+    parts = [dict(zip(found.headings, row, strict=True)) for row in found.rows]
+    assert all(of["start of workers, s"] == "30.0" and float(of["total, s"]) > 30 for of in parts)
+
+
 HOSTILE = st.sampled_from(
     ["<script>x</script>", "\"'&", "]]>", "\u202egpj", "w" * 500, "", "-->", "{{ 7 }}", "a\nb"]
 )
