@@ -11,12 +11,15 @@ from reporter.figures.chart import Chart, Context, StudyCharts
 from reporter.figures.model import Estimate, LegendEntry, Marks, Missing, Plot, PlotRow, Rows
 from reporter.figures.scales import linear_scale
 
-PARTS = ("fetch_stall_s", "copy_s", "compute_s", "overhead_s")
+WHOLE, PARTS = "time_to_epoch_s", ("fetch_stall_s", "copy_s", "compute_s", "overhead_s")
+NS = 9
+"""Decimals of a second."""
 SERIES = (
     LegendEntry("p0", "fetch stall"),
     LegendEntry("p1", "copy"),
     LegendEntry("p2", "compute"),
     LegendEntry("p4", "overhead"),
+    LegendEntry("p5", "start of workers, communication"),
 )
 RUNS = {
     "cold": "cold page cache",
@@ -51,19 +54,21 @@ def charts(figures: pandas.DataFrame, runs: Mapping[str, str]) -> tuple[Chart, .
 def _of_runs(
     figures: pandas.DataFrame, runs: Mapping[str, str], context: Context
 ) -> Plot | Missing:
-    """One stacked bar per run, seconds per epoch, mean of epochs 2 to last."""
+    """One stacked bar per run, seconds per epoch, mean of epochs 2 to last. What is in no other
+    part is the start of workers and communication, to the nanosecond that clocks have."""
     rows, table = list[PlotRow](), list[tuple[str, ...]]()
     for part, label in RUNS.items():
-        found = [_value(figures, part, name) for name in PARTS]
+        found = [_value(figures, part, name) for name in (*PARTS, WHOLE)]
         values = [value for value in found if value is not None]
-        if len(values) == len(PARTS):
-            bars = tuple(Estimate(max(value, 0.0)) for value in values)
+        if len(values) == len(found):
+            *values, whole = values
+            values.append(round(max(whole - sum(values), 0.0), NS))
+            bars, total = tuple(Estimate(max(value, 0.0)) for value in values), significant(whole)
             tips = (
                 f"{label}, {series.name}: {significant(value)} s"
                 for series, value in zip(SERIES, values, strict=True)
             )
-            link = f"{context.root}runs/{runs[part]}/index.html#time_to_epoch_s"
-            total = significant(sum(values))
+            link = f"{context.root}runs/{runs[part]}/index.html#{WHOLE}"
             rows.append(PlotRow(label, bars, link=link, texts=(f"{total} s",), tips=tuple(tips)))
             table.append((label, *map(significant, values), total))
     if not rows:
