@@ -22,7 +22,9 @@ from suite.metrics.linpack_record import TRAINING_PASSES, share_reached
 
 RATE = "samples_per_s"
 MACHINE = ("device", "cpu_model", "nodes")
-NO_RECORD = Missing("there is no LINPACK record of these machines")
+NO_RECORD = Missing(
+    "there is no LINPACK record of a machine that trained a whole model on its workload's own data"
+)
 HEADINGS = (
     "entry",
     "10⁹ operations per second",
@@ -151,15 +153,15 @@ def _of_record(record: Entry, context: Context) -> Line:
 def _trainings(
     frames: Frames, context: Context, records: Mapping[tuple[str, ...], Entry]
 ) -> Iterator[Line]:
-    """Entries on their workload's own data and on machines of records, for which multiply-adds per
-    sample are known, with throughput and power."""
+    """Entries of whole models on their workload's own data and on machines of records, for which
+    multiply-adds per sample are known, with throughput and power."""
     rates = values_of(frames, RATE)
     powers = {
         row["entry_id"]: row
         for row in rows_of(frames.select("entry_figures", "figure", ["mean_power_w"]))
     }
     for name, entry in entries_of(frames).items():
-        macs = _macs(str(entry["workload"]), str(entry["round"]))
+        macs = _macs(str(entry["workload"]), str(entry["round"]), entry["parameters"])
         record, rate, power = records.get(_machine(entry)), rates.get(name, 0.0), powers.get(name)
         if macs is None or record is None or not entry["own_data"] or rate <= 0:
             continue
@@ -184,11 +186,14 @@ def _trainings(
 
 
 @cache
-def _macs(workload: str, of_round: str) -> int | None:
+def _macs(workload: str, of_round: str, trained: float | None) -> int | None:
+    """The multiply-adds of a forward pass; None where a part of the model was ``trained``, which
+    has no backward pass in front of that part."""
     try:
-        return judging_round(of_round).workload(workload).forward_macs
+        found = judging_round(of_round).workload(workload)
     except SuiteError:
         return None
+    return found.forward_macs if found.trains is None or trained == found.parameters else None
 
 
 def _machine(row: Entry) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pytest
 import reporter
 from reporter.data.frames import LINPACKS, Frames
 from reporter.figures.chart import Context, Drawing
-from reporter.figures.linpack_share import CHART
+from reporter.figures.linpack_share import CHART, NO_RECORD
 from reporter.figures.model import Missing
 from reporter.site import build_site
 from suite.bundle.layout import LINPACK_RECORD
@@ -99,7 +99,20 @@ def test_records_of_other_machines_are_not_compared(
     answer = CHART.draw(
         load(runs / "lenet-pytorch-1", make_linpack(tmp_path / "linpack", **other)), CONTEXT
     )
-    assert answer == Missing("there is no LINPACK record of these machines")
+    assert answer == NO_RECORD
+
+
+@pytest.mark.parametrize(
+    ("parameters", "is_drawn"), [(59134, False), (61706, True)], ids=["a part", "all"]
+)
+def test_an_adaptation_that_trains_a_part_of_its_model_has_no_share(
+    runs: Path, make_linpack: Make, tmp_path: Path, parameters: int, is_drawn: bool
+) -> None:
+    """There is no backward pass in front of that part."""
+    frames = load(runs / "lenet-pytorch-1", make_linpack(tmp_path / "linpack"))
+    entries = frames.entries.assign(workload="lenet-adapt", parameters=parameters)
+    answer = CHART.draw(replace(frames, entries=entries), CONTEXT)
+    assert isinstance(answer, Drawing) is is_drawn
 
 
 def test_a_training_on_other_data_is_left_out(
