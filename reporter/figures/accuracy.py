@@ -26,6 +26,8 @@ from reporter.figures.model import (
 from reporter.figures.scales import UNITS, linear_scale_without_zero, scale_in_units
 
 MAX_RUNS, PERCENT = 60, 100.0
+NO_CURVE = Missing("no run that began with epoch 1 has finished an evaluation")
+"""The earlier epochs of a resumed run, and their time, are in another bundle."""
 HEADINGS = (
     "run",
     "evaluations",
@@ -54,7 +56,7 @@ def describe(frames: Frames, context: Context) -> Plot | Missing:
     evaluations excluded."""
     runs = {name: run for name, run in _runs(frames) if run.points}
     if not runs:
-        return Missing("no evaluation was finished")
+        return NO_CURVE
     order = {name: run.end[0] for name, run in runs.items()}
     chosen = choose_rows(order, lambda name: runs[name].framework, MAX_RUNS)
     lines, dots = list[Line](), list[Dot]()
@@ -86,7 +88,8 @@ def _runs(frames: Frames) -> Iterator[tuple[str, _Run]]:
     entries = entries_of(frames)
     for run in rows_of(frames.runs):
         label = f"{entries[run['entry_id']]['label']}, seed {run['seed']}"
-        yield run["run_id"], _Run(label, str(run["framework"]), _curve(frames, run["run_id"]))
+        points = [] if run["resumed"] else _curve(frames, run["run_id"])
+        yield run["run_id"], _Run(label, str(run["framework"]), points)
 
 
 def _cells(run: _Run) -> tuple[str, ...]:
@@ -98,7 +101,9 @@ def _cells(run: _Run) -> tuple[str, ...]:
 def _note(every: int, ended: int, drawn: int) -> str:
     notes = list[str]()
     if every > ended:
-        notes.append(f"{every - ended} runs without a finished evaluation are not drawn.")
+        notes.append(
+            f"{every - ended} runs that were resumed or have no finished evaluation are not drawn."
+        )
     if ended > drawn:
         notes.append(
             f"{ended - drawn} of {ended} runs are only a faint dot at their last evaluation; lines"
@@ -111,9 +116,10 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     """A line per entry: accuracy, %, after each epoch against the mean training time until then, s,
     evaluations excluded."""
     entries = entries_of(frames)
-    points = {name: found for name in entries if (found := _means(frames, name))}
+    begun = [name for name, entry in entries.items() if not entry["resumed"]]
+    points = {name: found for name in begun if (found := _means(frames, name))}
     if not points:
-        return Missing("no evaluation was finished")
+        return NO_CURVE
     order = {name: found[-1][0] for name, found in points.items()}
     labels = entry_labels([entries[name] for name in points])
     curves = {
@@ -130,6 +136,8 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
         ("training time, s", "accuracy, %"), lines, linear_scale_without_zero, is_from_zero=False
     )
     notes = tuple(note.replace(middle, "that of the median") for note in notes)
+    if len(begun) < len(entries):
+        notes = (*notes, "Runs that were resumed are not drawn.")
     error_bars = "± one standard deviation over runs"
     return PaperFigure((panel,), tuple(points), about, error_bars, notes)
 

@@ -31,6 +31,7 @@ from reporter.data.timeline import (
     read_timeline,
 )
 from reporter.figures import (
+    accuracy,
     adaptation,
     all_charts,
     charts_for,
@@ -341,6 +342,21 @@ def test_runs_beyond_the_lines_of_the_accuracy_figure_have_a_dot(frames: Frames)
     assert len(drawing.figure.rows) == 104
     assert "46 of 104 runs are only a faint dot" in drawing.figure.note
     assert [drawing.svg.count(f"({framework}-") for framework in ("a", "z")] == [29, 29]
+
+
+def test_a_resumed_run_has_no_curve_of_accuracy(frames: Frames) -> None:
+    """It would begin at 0 s: the epochs before it are in another bundle."""
+    resumed = replace(
+        frames,
+        runs=frames.runs.assign(resumed=(frames.runs["framework"] == "chainer").astype(int)),
+        entries=frames.entries.assign(resumed=frames.entries["framework"] == "chainer"),
+    )
+    on_page, printed = drawn(by_name("accuracy"), resumed).figure, accuracy.for_paper(resumed)
+    assert not [row for row in on_page.rows if row[0].startswith("Chainer")]
+    assert on_page.note.startswith("3 runs that were resumed or have no finished evaluation")
+    assert isinstance(printed, PaperFigure) and printed.notes[-1].startswith("Runs that were resum")
+    of_chainer = frames.entries[frames.entries["framework"] == "chainer"]["entry_id"]
+    assert not set(of_chainer) & set(printed.ids)
 
 
 def test_the_lines_of_a_paper_s_scaling_figure_are_those_of_the_highest_speed_ups(
