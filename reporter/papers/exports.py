@@ -4,11 +4,13 @@ beside ours."""
 import io
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 
 from reporter.figures.model import (
     Estimate,
     Keys,
+    Marks,
     Panel,
     PaperFigure,
     Plane,
@@ -163,6 +165,10 @@ def _values(panel: Panel) -> Iterator[tuple[str, ...]]:
             parts = [series.name for series in panel.series] or [""]
             values = tuple(map(Estimate, row.singles)) or row.values
             parts *= max(len(row.singles), 1)
+            if panel.marks is Marks.STACKED:  # the error bar at the last part is the total's
+                total = replace(values[-1], value=row.total)
+                values = (*(Estimate(one.value) for one in values), total)
+                parts.append("total")
             yield from (
                 (name, part, "", *_ends(one)) for part, one in zip(parts, values, strict=False)
             )

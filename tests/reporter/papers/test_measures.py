@@ -10,6 +10,7 @@ from reporter.figures.model import (
     Keys,
     LegendEntry,
     Line,
+    Marks,
     PaperFigure,
     Plane,
     PlotRow,
@@ -89,6 +90,17 @@ def test_the_drawn_numbers_are_listed_by_panel_with_their_error_bars() -> None:
         ("", "NumPy", "speed", "", "0.5", "", ""),
         ("", "NumPy", "power", "", "1", "", ""),
         ("", "a", "board", "", "", "", ""),
+    )
+
+
+def test_the_error_bar_of_a_stacked_bar_is_listed_with_its_total() -> None:
+    series = (LegendEntry("p0", "stall"), LegendEntry("p1", "rest"))
+    row = PlotRow("two workers", (Estimate(1.5), Estimate(2.0, 3.0, 4.0)))
+    panel = Rows("s", Scale((0.0, 4.0)), (row,), series, Marks.STACKED)
+    assert table_of(PaperFigure((panel,), (), "", ""))[1:] == (
+        ("s", "two workers", "stall", "", "1.5", "", ""),
+        ("s", "two workers", "rest", "", "2", "", ""),
+        ("s", "two workers", "total", "", "3.5", "3", "4"),
     )
 
 
