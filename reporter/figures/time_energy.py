@@ -185,8 +185,8 @@ def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFig
             )
         (fills, legend), ids = _fills(levels, highlight), list(levels)
     keys, panels = _keys([entries[name] for name in ids]), list[Panel]()
+    styles, of_styles = _styles([entries[name] for name in ids])
     for kind, names in kinds_of(frames, figure, ids).items():
-        styles, of_styles = _styles([entries[name] for name in names])
         dots = tuple(
             Dot(
                 times[name],

@@ -123,6 +123,19 @@ def test_presets_have_distinct_names_and_cover_the_two_studies() -> None:
     } | {"text"} == {preset.number for preset in PRESETS if preset.paper == "Raspberry Pi"}
 
 
+def test_a_mark_stands_for_one_model_in_the_panels_of_all_instruments(
+    paper_frames: Frames,
+) -> None:
+    """Of the second kind of meter there is one entry, of the second model."""
+    is_second = paper_frames.entries["threads"].isin((3, 5))
+    workload = is_second.map({True: "resnet18", False: "lenet"})
+    entries = paper_frames.entries.assign(workload=workload)
+    figure = drawn(preset_of("jetson-8"), replace(paper_frames, entries=entries))
+    board, wall = (panel for panel in figure.panels if isinstance(panel, Plane))
+    assert [one.name for one in wall.legend] == ["LeNet-5", "ResNet-18"]
+    assert board.legend == wall.legend and [dot.style for dot in board.dots] == ["c1 f0"]
+
+
 @pytest.mark.parametrize("file_format", some(FORMATS))
 def test_the_same_runs_give_the_same_bytes(paper_frames: Frames, file_format: str) -> None:
     preset = preset_of("jetson-2a")
