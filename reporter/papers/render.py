@@ -5,8 +5,10 @@ import importlib.util
 import io
 import shlex
 import sys
-from collections.abc import Mapping
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from reporter.figures.labels import SIZE
 from reporter.figures.layout import lay_out
 from reporter.figures.look import AXIS_HEIGHT
 from reporter.figures.look import DrawingLook as Widths
-from reporter.figures.model import PaperFigure
+from reporter.figures.model import Panel, PaperFigure
 from reporter.figures.svg import Canvas, Shape, Words
 from reporter.papers.style import (
     PaperLook,
@@ -39,9 +41,9 @@ NO_DATES: Mapping[str, Mapping[str, Any]] = {
 }
 PT_PER_IN, PLANE_IN, ROW, MARGIN, EDGE = 72.0, 2.0, 21.0, 6.0, 3.0
 """Height of a plane with its axis; units of a row, right of rows, and left and right of all."""
-LABEL_SHARE, MIN_STRETCH, PT_PER_RADIUS = 0.4, 0.4, 0.89
-"""The most of a figure's width that labels of rows take; the least share of their height that rows
-and planes keep in a figure of a given height; the size of marks."""
+LABEL_SHARE, MIN_PERMILLE, PT_PER_RADIUS = 0.4, 400, 0.89
+"""The most of a figure's width that labels of rows take; the least height of rows and planes in a
+figure of a given height, in thousandths of what they have without one; the size of marks."""
 ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 
@@ -105,6 +107,7 @@ def _laid_out(figure: PaperFigure, look: PaperLook, drawn: Any) -> Canvas:
     unit_in = look.small_pt / SIZE / PT_PER_IN
     font = FontProperties(family=look.font, size=look.small_pt)
 
+    @cache
     def measure(text: str) -> float:
         renderer = drawn.canvas.get_renderer()
         width, _, _ = renderer.get_text_width_height_descent(text, font, False)
@@ -112,14 +115,28 @@ def _laid_out(figure: PaperFigure, look: PaperLook, drawn: Any) -> Canvas:
 
     width, plane = look.width_in / unit_in - 2 * EDGE, PLANE_IN / unit_in - AXIS_HEIGHT
     widths = Widths(width, measure, LABEL_SHARE * width, MARGIN, 0.0, ROW, plane, is_paper=True)
-    canvas = lay_out(figure.panels, widths)
     if look.height_in is None:
-        return canvas
-    height = look.height_in / unit_in
-    twice = replace(widths, row=2 * ROW, plane=2 * plane)
-    grows = lay_out(figure.panels, twice).height - canvas.height
-    stretch = max(1 + (height - canvas.height) / max(grows, 1.0), MIN_STRETCH)
-    canvas = lay_out(figure.panels, replace(widths, row=ROW * stretch, plane=plane * stretch))
+        return lay_out(figure.panels, widths)
+    return _of_height(figure.panels, widths, look.height_in, unit_in)
+
+
+def _of_height(panels: Sequence[Panel], widths: Widths, height_in: float, unit_in: float) -> Canvas:
+    """The panels with the highest rows and planes that fit into a height. Raises SuiteError where
+    not even the lowest ones do."""
+
+    def stretched(permille: int) -> Canvas:
+        row, plane = (permille / 1000 * usual for usual in (widths.row, widths.plane))
+        return lay_out(panels, replace(widths, row=row, plane=plane))
+
+    height = height_in / unit_in
+    sizes = range(MIN_PERMILLE, round(1000 * height / ROW))
+    fitting = bisect(sizes, height, key=lambda permille: stretched(permille).height)
+    canvas = stretched(sizes[max(fitting - 1, 0)])
+    if canvas.height > height + 1.0:
+        raise SuiteError(
+            f"The figure needs a height of {canvas.height * unit_in:.2f}in or more; choose another"
+            " --height, or leave it out."
+        )
     canvas.height = height
     return canvas
 

@@ -295,8 +295,10 @@ def test_keys_of_points_never_overlap(places: list[tuple[float, float]]) -> None
 @pytest.mark.parametrize("height_in", [2.0, 6.0])
 def test_a_given_height_is_kept_by_bars_and_lines(height_in: float) -> None:
     bars = [PlotRow(f"row {index}", (Estimate(1.0 + index),)) for index in range(5)]
+    pairs = [PlotRow(f"row {index}", (Estimate(1.0), Estimate(2.0))) for index in range(4)]
     for panel in (
         rows_panel("s", bars),
+        rows_panel("s", pairs, ("first", "later")),
         lines_panel(
             ("n", "s"),
             [Line(((1.0, Estimate(1.0)), (2.0, Estimate(3.0))), "l0 curve")],
@@ -307,6 +309,17 @@ def test_a_given_height_is_kept_by_bars_and_lines(height_in: float) -> None:
         assert drawing.get_size_inches()[1] == pytest.approx(height_in)
         lowest = min(box[1] for _, box, _ in texts_of(drawing)) / drawing.dpi
         assert 0 <= lowest < 0.12, "the axis is at the bottom"
+
+
+def test_a_height_that_cuts_rows_off_is_refused_with_the_least_one() -> None:
+    """Labels of rows do not shrink."""
+    rows = [PlotRow(f"row {index}", (Estimate(1.0 + index),)) for index in range(20)]
+    figure = figure_of(rows_panel("s", rows))
+    with pytest.raises(SuiteError, match=r"needs a height of \d\.\d\din or more") as refused:
+        paint_figure(figure, PaperLook(height_in=2.0))
+    least_in = float(str(refused.value).partition("height of ")[2].partition("in")[0])
+    drawing = paint_figure(figure, PaperLook(height_in=least_in))
+    assert outside(drawing, texts_of(drawing)) == []
 
 
 def test_a_distribution_that_spans_decades_is_logarithmic() -> None:
