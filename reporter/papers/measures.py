@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean, variance
 from typing import Any
 
-from reporter.data.frames import IDENTITY, Frames, Row
+from reporter.data.frames import IDENTITY, Frames, Row, grouped
 from reporter.data.values import entries_of, values_of_runs
 from reporter.figures.entries import is_first_epoch, is_later_epoch, means_of_runs
 from suite.catalog.devices import load_device
@@ -177,27 +177,31 @@ def _stalls(frames: Frames | None, is_wanted: Callable[[int], bool]) -> dict[str
 
 
 def _largest_over_smallest(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
-    assert source.frames is not None and wanted.figure is not None
-    found = [values for values in of_entries(source.frames, wanted.figure).values() if values]
-    if len(found) < 2:
-        return Unknown(f"fewer than two entries have {wanted.figure}")
-    return _extremes(found)
+    assert wanted.figure is not None
+    return _extremes(source.frames, wanted.figure, "framework")
 
 
 def _slowest_over_fastest(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
-    assert source.frames is not None
-    media = {entry["storage_medium"] for entry in entries_of(source.frames).values()}
-    if len(media) < 2:
-        return Unknown("all runs used one storage medium")
-    return _extremes(
-        [each for each in of_entries(source.frames, "time_to_epoch_s").values() if each]
+    return _extremes(source.frames, "time_to_epoch_s", "storage_medium")
+
+
+def _extremes(frames: Frames | None, figure: str, varied: str) -> FoundValue | Unknown:
+    """The highest mean over the lowest of entries that are alike but for a property."""
+    assert frames is not None
+    values = of_entries(frames, figure)
+    known = (
+        entry
+        for name, entry in entries_of(frames).items()
+        if name in values and min(values[name], default=0.0) > 0
     )
-
-
-def _extremes(found: Sequence[Sequence[float]]) -> FoundValue:
-    """The highest mean over the lowest."""
-    ordered = sorted(found, key=fmean)
-    return ratio_of_means([(ordered[-1], ordered[0])])
+    pairs = []
+    for alike in grouped(known, lambda entry: _rest(entry, {varied, *FOLLOWS})).values():
+        if len({entry[varied] for entry in alike}) > 1:
+            ordered = sorted((values[entry["entry_id"]] for entry in alike), key=fmean)
+            pairs.append((ordered[-1], ordered[0]))
+    if not pairs:
+        return Unknown(f"no runs that have {figure} differ only in {varied}")
+    return ratio_of_means(pairs)
 
 
 def _device(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:

@@ -1,9 +1,11 @@
 """Ratios that are held against published values, and their files."""
 
 import math
+from typing import Any
 
 import pytest
 
+from reporter.data.frames import IDENTITY
 from reporter.figures.model import (
     Dot,
     Estimate,
@@ -20,10 +22,12 @@ from reporter.figures.model import (
     Table,
 )
 from reporter.figures.scales import Scale
+from reporter.papers import measures
 from reporter.papers.comparing import ComparedValue, PaperAgreement
 from reporter.papers.exports import table_of, to_latex, to_page
-from reporter.papers.measures import _extremes, ratio_of_means
+from reporter.papers.measures import FoundValue, MeasureSource, Unknown, ratio_of_means
 from reporter.papers.short_labels import with_short_labels
+from suite.catalog.papers import Measure
 
 
 def test_a_ratio_is_the_geometric_mean_over_settings_of_ratios_of_geometric_means() -> None:
@@ -52,7 +56,51 @@ def test_a_ratio_has_an_interval_only_where_every_side_has_two_runs() -> None:
     one = ratio_of_means([([1.0, math.e**2], [1.0, 1.0])])
     ends = [math.exp(1 + sign * 12.7062) for sign in (-1, 1)]
     assert (one.value, one.low, one.high) == pytest.approx((math.e, *ends), rel=1e-3)
-    assert _extremes([[5.0, 7.0], [1.0, 3.0], [2.0, 11.0]]).value == pytest.approx((22 / 3) ** 0.5)
+
+
+def extremes(
+    monkeypatch: pytest.MonkeyPatch, measure: str, *entries: tuple[dict[str, str], list[float]]
+) -> FoundValue | Unknown:
+    """A measure of entries by the properties in which they differ, and the times of their runs."""
+    alike = dict.fromkeys(IDENTITY, "alike")
+    rows = {
+        str(place): {**alike, **differing, "entry_id": str(place)}
+        for place, (differing, _) in enumerate(entries)
+    }
+    times = {str(place): of_runs for place, (_, of_runs) in enumerate(entries) if of_runs}
+    monkeypatch.setattr(measures, "entries_of", lambda _: rows)
+    monkeypatch.setattr(measures, "of_entries", lambda *_: times)
+    frames: Any = rows
+    wanted = Measure("time_to_epoch_s", measure=measure)
+    return measures.measure_value(wanted, MeasureSource(frames))
+
+
+def test_extremes_are_of_entries_that_are_alike_in_all_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    card, disk = {"storage_medium": "SD card"}, {"storage_medium": "SSD"}
+    chainer, tensorflow = {"framework": "chainer"}, {"framework": "tensorflow"}
+    media = extremes(
+        monkeypatch,
+        "slowest-over-fastest",
+        (card, [10.0]),
+        (disk, [10.0]),
+        ({**card, **chainer}, [20.0]),
+        ({**disk, **chainer}, [20.0]),
+    )
+    assert isinstance(media, FoundValue) and media.value == pytest.approx(1.0)
+    frameworks = extremes(
+        monkeypatch,
+        "largest-over-smallest",
+        ({}, [5.0, 7.0]),
+        (chainer, [1.0, 3.0]),
+        (tensorflow, [2.0, 11.0]),
+        ({"batch_size": "8", **chainer}, [0.1]),
+    )
+    assert isinstance(frameworks, FoundValue)
+    assert frameworks.value == pytest.approx((22 / 3) ** 0.5)
+    no_times = extremes(monkeypatch, "slowest-over-fastest", (card, []), (disk, []))
+    assert isinstance(no_times, Unknown) and no_times.reason.endswith("only in storage_medium")
 
 
 def test_the_drawn_numbers_are_listed_by_panel_with_their_error_bars() -> None:
