@@ -11,7 +11,7 @@ from reporter.data.machine_names import machine_name
 from reporter.data.machines import differing_software, machines_of
 from reporter.data.selection import ascending, choose_rows
 from reporter.data.text import significant
-from reporter.data.values import entries_of
+from reporter.data.values import entries_of, why_missing
 from reporter.figures.chart import Chart, Context, row_of, rows_of_entries
 from reporter.figures.energy import ENERGY, Drawn, panels_by_instrument
 from reporter.figures.entries import entry_estimates, is_later_epoch, whole_epochs
@@ -125,6 +125,8 @@ def for_paper(frames: Frames, column: str) -> PaperFigure | Missing:
     }
     measured = entry_estimates(frames, sensor_of) if sensor_of else entries
     ids = sorted({name for name, _ in values if name in measured})
+    if not ids:
+        return Missing(f"no entry has a mean energy ({why_missing(frames, ENERGY)})")
 
     def rows(of_kind: Sequence[str]) -> Drawn:
         chosen = {key: found for key, found in values.items() if key[0] in of_kind}
@@ -132,6 +134,9 @@ def for_paper(frames: Frames, column: str) -> PaperFigure | Missing:
         return boxes, notes, of_kind
 
     panels, notes, drawn = panels_by_instrument(frames, sensor_of, axis, ids, rows, _panel)
+    if any(name not in ids for name, _ in values):
+        why = why_missing(frames, ENERGY)
+        notes = (*notes, f"Not drawn: entries without a mean energy ({why}).")
     about = f"One mark per epoch after the first. Box: quartiles; line: median. {INSTANCES}"
     every = tuple(sorted({*notes, *_software_notes(frames, values)}))
     return PaperFigure(panels, drawn, about, "", every, sensor_of)
