@@ -116,7 +116,7 @@ def values_of_runs(frames: Frames, counter: CounterPanel) -> dict[str, list[floa
     found: dict[str, list[float | None]] = {}
     for row in rows_of(frames.select("figures", "figure", [counter.figure]).sort_values("run_id")):
         run = runs[row["run_id"]]
-        by = float(run["epochs"]) if counter.is_count else 1.0
+        by = _epochs(frames, run) if counter.is_count else 1.0
         found.setdefault(run["entry_id"], []).append(
             float(row["value"]) * counter.factor / by if is_known(row["value"]) and by > 0 else None
         )
@@ -124,6 +124,14 @@ def values_of_runs(frames: Frames, counter: CounterPanel) -> dict[str, list[floa
         name: [value for value in values if value is not None] for name, values in found.items()
     }
     return {name: values for name, values in complete.items() if len(values) == len(found[name])}
+
+
+def _epochs(frames: Frames, run: Entry) -> float:
+    """The finished epochs of a run, one that was cut short as its share of the samples; 0 without a
+    whole one."""
+    rows = frames.rows_by("epochs", "run_id")(run["run_id"])
+    samples = [float(row["samples"] or 0) for row in rows]
+    return sum(samples) / max(samples) if run["epochs"] and any(samples) else 0.0
 
 
 def _note(frames: Frames, drawn: list[CounterPanel], shared: str) -> str:

@@ -1,13 +1,14 @@
 """What figures draw of values: scales, fronts, fills, groups and ratios, by hand."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
 import pandas
 import pytest
 
+from reporter.data.frames import Row, records
 from reporter.figures import (
     counters,
     distribution,
@@ -196,7 +197,7 @@ class FewFrames:
     )
     figures = table(
         "run_id figure value reason",
-        ("a1", "instructions", 6e9, None),
+        ("a1", "instructions", 7e9, None),
         ("a2", "instructions", 6e9, None),
         ("b1", "instructions", None, "the kernel counts no instructions here"),
         ("a1", "ipc", 0.5, None),
@@ -206,6 +207,9 @@ class FewFrames:
     def select(self, name: str, column: str, values: Iterable[str]) -> pandas.DataFrame:
         frame = getattr(self, name)
         return frame[frame[column].isin(list(values))]
+
+    def rows_by(self, name: str, column: str) -> Callable[[str], list[Row]]:
+        return lambda value: list(records(self.select(name, column, [value])))
 
 
 FEW: Any = FewFrames()
@@ -235,7 +239,7 @@ def test_parts_of_an_epoch_are_means_of_the_runs_means() -> None:
 
 def test_counts_are_per_epoch_in_the_shown_unit_and_ratios_are_not() -> None:
     by_name = {counter.figure: counter for counter in counters.COUNTERS}
-    assert counters.values_of_runs(FEW, by_name["instructions"]) == {"a": [2.0, 3.0]}
+    assert counters.values_of_runs(FEW, by_name["instructions"]) == {"a": [2.0, 3.0]}, "3.5 epochs"
     assert counters.values_of_runs(FEW, by_name["ipc"]) == {"a": [0.5]}
     assert counters.shortest_reason(FEW, [by_name["instructions"], by_name["ipc"]]) == "no cycles"
     assert counters.shortest_reason(FEW, [by_name["branches"]]) == "no run has counters"
