@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from suite.bundle.manifest import refuse_inside_run
 from suite.catalog.papers import Item, ItemState, Registry, RunSet, load_papers
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
@@ -103,6 +104,7 @@ def make(
 
     registry = load_papers()
     item = registry.item(name)
+    refuse_inside_run(output / f"{item.id}.pdf")
     with output_errors(output):  # before the runs that the files are drawn from
         refuse_no_folder(output)
     refuse_without_matplotlib()

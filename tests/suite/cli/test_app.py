@@ -203,6 +203,7 @@ def test_a_dataclass_becomes_options() -> None:
         (["trace"], "--output", "log.txt"),
         (["report"], "--output", "site"),
         (["figure", "pi-2e"], "--output", "pictures/one.svg"),
+        (["paper", "make", "pi-1b"], "--output", ""),
         (["audit"], "--output", "audit.json"),
         (["verify-model", "lenet"], "--output", "verdict.json"),
         (["sweep", "--vary", "threads=1,2"], "--output", "sweep"),
