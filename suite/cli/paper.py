@@ -108,11 +108,11 @@ def make(
     with output_errors(output):  # before the runs that the files are drawn from
         refuse_no_folder(output)
     refuse_without_matplotlib()
-    named = dict(map(_parse_with, given or []))
     runs = registry.runs_of(item)
+    named = _named(item, runs if paths is None else None, given or [])
     source = (
         None
-        if paths is None and runs is not None and _unfinished(runs).exists()
+        if paths is None and runs is not None and _are_to_be_made(runs, named)
         else _source(registry, item, paths)
     )
     drawn = draw_item(registry, item, source)
@@ -230,6 +230,12 @@ def _may_run(item: Item, paths: list[Path] | None) -> bool:
     return paths is None and item.state in FROM_RUNS
 
 
+def _are_to_be_made(runs: RunSet, named: dict[str, str]) -> bool:
+    """Whether runs are unfinished, or of paths that were typed: of those the project's runs are
+    not."""
+    return _unfinished(runs).exists() or (bool(named) and not (RUNS / runs.name).is_dir())
+
+
 def _commands(item: Item, runs: RunSet, given: dict[str, str]) -> list[list[str]]:
     """The commands with their folders; raises SuiteError for what the user has to name."""
     names = {"runs": str(RUNS / runs.name), **given}
@@ -240,6 +246,17 @@ def _commands(item: Item, runs: RunSet, given: dict[str, str]) -> list[list[str]
     except KeyError as error:
         key = str(error.args[0])
         raise SuiteError(f"{item.id} needs {ASKED[key]}: give --with {key}=PATH.") from None
+
+
+def _named(item: Item, runs: RunSet | None, given: list[str]) -> dict[str, str]:
+    """The paths that the user names for runs that are made. Raises SuiteError for one that they do
+    not need."""
+    named = dict(map(_parse_with, given))
+    asked = "" if runs is None else " ".join(runs.commands)
+    unused = next((key for key in named if f"{{{key}}}" not in asked), None)
+    if unused is not None:
+        raise SuiteError(f"{item.id} needs no --with {unused}=PATH here; leave it out.")
+    return named
 
 
 def _parse_with(text: str) -> tuple[str, str]:

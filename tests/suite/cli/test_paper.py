@@ -70,6 +70,25 @@ def test_what_is_missing_is_said_with_its_cost_and_not_run(
     assert "give --with second=PATH" in capsys.readouterr().err
 
 
+def test_a_path_that_was_typed_is_used_and_not_the_runs_that_come_with_the_project(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert suite(monkeypatch, "make", "jetson-3a", "--with", "second=/ssd", "--dry-run") == 0
+    assert "--data digits=/ssd" in capsys.readouterr().err
+    assert suite(monkeypatch, "make", "jetson-3a", "--dry-run") == 0
+    assert capsys.readouterr().out == "jetson-3a is drawn without further runs\n"
+
+
+@pytest.mark.parametrize("words", [("pi-1b",), ("jetson-3a", "runs")])
+def test_a_path_that_would_not_be_used_is_refused(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another item's runs need it, or runs are named that are there."""
+    assert suite(monkeypatch, "make", *words, "--with", "second=/ssd", "--dry-run") == 2
+    assert f"{words[0]} needs no --with second=PATH here" in capsys.readouterr().err
+
+
 def test_a_dry_run_writes_no_files_where_no_runs_are_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
