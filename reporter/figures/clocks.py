@@ -36,6 +36,7 @@ QUANTITIES = {
     "gpu_frequency_hz": ("mean GPU clock, MHz", 1e-6),
 }
 """Axis and factor by figure."""
+OVER_READINGS = OVER_RUNS.replace("its epochs", "its readings")
 MAX_CLOCKS, PERCENT = 5, 100.0
 
 
@@ -74,7 +75,8 @@ def free_and_locked(frames: Frames, *figures: str) -> PaperFigure | Missing:
     ids = tuple(entry["entry_id"] for pair in pairs for entry in pair.entries)
     sensor_of = ENERGY if ENERGY in figures else None
     once = tuple(dict.fromkeys(notes))
-    return PaperFigure(tuple(panels), ids, about, OVER_RUNS, once, sensor_of)
+    over = OVER_RUNS if {"time_to_epoch_s", ENERGY} & set(figures) else OVER_READINGS
+    return PaperFigure(tuple(panels), ids, about, over, once, sensor_of)
 
 
 def cpu_residency(frames: Frames) -> PaperFigure | Missing:

@@ -80,6 +80,20 @@ def test_a_caption_states_runs_seeds_device_and_error_bars(
         assert "wall meter, covers the wall" in caption
 
 
+@pytest.mark.parametrize(
+    ("name", "over"),
+    [("jetson-6a", "epochs"), ("jetson-6b", "readings"), ("jetson-6c", "readings")],
+)
+def test_a_caption_says_what_the_error_bars_of_a_single_run_are_over(
+    name: str, over: str, paper_frames: Frames
+) -> None:
+    preset = preset_of(name)
+    figure = drawn(preset, paper_frames)
+    caption = caption_of(preset, figure, paper_frames)
+    assert figure.error_bars.endswith(f"for a single run, over its {over}")
+    assert f"Error bars: {figure.error_bars}." in caption
+
+
 @every_preset
 def test_without_data_the_reason_is_one_sentence(preset: Preset, paper_frames: Frames) -> None:
     nothing = draw_preset(preset, paper_frames.of_entries(paper_frames.entries.iloc[:0]))
