@@ -1,7 +1,7 @@
 """Free and locked clocks (DVFS on and off): Figures 6a to 6d of the Jetson study."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from reporter.figures.for_papers import (
     LOCKED,
     MAX_ROWS,
     OVER_RUNS,
+    Notes,
     Varied,
     entry_labels,
     rows_panel,
@@ -28,6 +29,7 @@ FREE_AND_LOCKED = (
     "no training was run both with free clocks and with clocks locked by jetson_clocks, all else"
     " equal"
 )
+NO_PAIR = "no training has it with free and with locked clocks, from one kind of instrument"
 QUANTITIES = {
     "time_to_epoch_s": ("time per epoch, s", 1.0),
     ENERGY: ("energy per epoch, J", 1.0),
@@ -45,38 +47,51 @@ def free_and_locked(frames: Frames, *figures: str) -> PaperFigure | Missing:
     pairs = _pairs(frames)
     if not pairs:
         return Missing(FREE_AND_LOCKED)
-    panels, notes = list[Rows](), list[str]()
+    panels, notes, ids, missing = list[Rows](), list[str](), list[str](), dict[str, str]()
     for figure in figures:
-        axis, factor = QUANTITIES[figure]
-        found = entry_estimates(frames, figure, factor)
-        values = {name: (one,) for name, one in found.items()}
-
-        def rows(
-            names: Sequence[str], values: Mapping[str, tuple[Estimate, ...]] = values
-        ) -> Drawn:
-            drawn = [
-                pair for pair in pairs if all(entry["entry_id"] in names for entry in pair.entries)
-            ]
-            of_pairs, notes, ids = group_rows(frames, drawn, values, "power_mode")
-            return _relabelled(of_pairs), notes, ids
-
-        instrument = figure if figure == ENERGY else None
-        of_figure, more, _ = panels_by_instrument(frames, instrument, axis, found, rows)
-        panels += of_figure
-        notes += more
-        if not found:
-            notes.append(f"Not drawn: {axis.partition(',')[0]} ({why_missing(frames, figure)}).")
+        drawn = _panels(frames, pairs, figure)
+        if isinstance(drawn, Missing):
+            missing[figure] = drawn.reason
+        else:
+            panels += drawn[0]
+            notes += drawn[1]
+            ids += drawn[2]
     if not panels:
-        return Missing("; ".join(notes))
+        return Missing("; ".join(missing.values()))
+    if missing:
+        notes.append(f"Not drawn: {'; '.join(missing.values())}.")
     about = (
         "The same training, once with free clocks of CPU and GPU (DVFS on) and once with clocks"
         " locked by jetson_clocks (DVFS off)."
     )
-    ids = tuple(entry["entry_id"] for pair in pairs for entry in pair.entries)
-    sensor_of = ENERGY if ENERGY in figures else None
-    once = tuple(dict.fromkeys(notes))
+    sensor_of = ENERGY if ENERGY in figures and ENERGY not in missing else None
+    shown, once = tuple(dict.fromkeys(ids)), tuple(dict.fromkeys(notes))
     over = OVER_RUNS if {"time_to_epoch_s", ENERGY} & set(figures) else OVER_READINGS
-    return PaperFigure(tuple(panels), ids, about, over, once, sensor_of)
+    return PaperFigure(tuple(panels), shown, about, over, once, sensor_of)
+
+
+def _panels(
+    frames: Frames, pairs: Sequence[Varied], figure: str
+) -> tuple[tuple[Rows, ...], Notes, tuple[str, ...]] | Missing:
+    """A figure of the pairs that have it, a panel per kind of instrument, with notes and entries;
+    Missing names the figure."""
+    axis, factor = QUANTITIES[figure]
+    found = entry_estimates(frames, figure, factor)
+    values = {name: (one,) for name, one in found.items()}
+
+    def rows(names: Sequence[str]) -> Drawn:
+        drawn = [
+            pair for pair in pairs if all(entry["entry_id"] in names for entry in pair.entries)
+        ]
+        of_pairs, notes, ids = group_rows(frames, drawn, values, "power_mode")
+        return _relabelled(of_pairs), notes, ids
+
+    instrument = figure if figure == ENERGY else None
+    panels, notes, ids = panels_by_instrument(frames, instrument, axis, found, rows)
+    if not panels:
+        why = NO_PAIR if found else why_missing(frames, figure)
+        return Missing(f"{axis.partition(',')[0]} ({why})")
+    return panels, notes, ids
 
 
 def cpu_residency(frames: Frames) -> PaperFigure | Missing:

@@ -94,6 +94,25 @@ def test_a_caption_says_what_the_error_bars_of_a_single_run_are_over(
     assert f"Error bars: {figure.error_bars}." in caption
 
 
+def test_a_figure_that_no_pair_of_clocks_has_is_named(paper_frames: Frames) -> None:
+    """Its energy, and its GPU clock, are known with free clocks alone."""
+    entries, figures = paper_frames.entries, paper_frames.entry_figures.copy()
+    is_locked = entries["power_mode"].astype(str).str.contains("clocks locked")
+    of_locked = figures["entry_id"].isin(entries[is_locked]["entry_id"])
+    lost = figures["figure"].isin(("energy_per_epoch_j", "gpu_frequency_hz"))
+    figures.loc[of_locked & lost, "value"] = None
+    frames = replace(paper_frames, entry_figures=figures)
+    figure = drawn(preset_of("jetson-6a"), frames)
+    (panel,) = figure.panels
+    assert isinstance(panel, Rows) and panel.axis == "time per epoch, s"
+    said = "Not drawn: energy per epoch (no training has it with free and with locked clocks"
+    assert any(note.startswith(said) for note in figure.notes)
+    assert "Instrument" not in caption_of(preset_of("jetson-6a"), figure, frames)
+    missing = draw_preset(preset_of("jetson-6c"), frames)
+    assert isinstance(missing, Missing)
+    assert missing.reason.startswith("mean GPU clock (no training has it with free")
+
+
 @every_preset
 def test_without_data_the_reason_is_one_sentence(preset: Preset, paper_frames: Frames) -> None:
     nothing = draw_preset(preset, paper_frames.of_entries(paper_frames.entries.iloc[:0]))
