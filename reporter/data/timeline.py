@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.arrays import span_s
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
@@ -36,7 +37,8 @@ class TimeSeries:
 
 @dataclass(frozen=True)
 class TimelineSpan:
-    """An epoch or an evaluation, from ``start_s`` to ``stop_s``, s since run_start."""
+    """The whole run, an epoch or an evaluation, from ``start_s`` to ``stop_s``, s since
+    run_start."""
 
     name: str
     is_epoch: bool
@@ -46,8 +48,8 @@ class TimelineSpan:
 
 @dataclass(frozen=True)
 class Timeline:
-    """A run's power, its loads, its epochs and evaluations; all empty for a run without
-    run_start."""
+    """A run's power, its loads, and itself with its epochs and evaluations; all empty for a run
+    without run_start."""
 
     power: tuple[TimeSeries, ...] = ()
     load: tuple[TimeSeries, ...] = ()
@@ -153,6 +155,9 @@ def _time_series(name: str, unit: str, readings: Series, start_ns: int) -> Itera
 
 
 def _spans(log: Log, start_ns: int) -> Iterator[TimelineSpan]:
+    run = run_window(log)
+    if run is not None:
+        yield TimelineSpan("whole run", False, 0.0, span_s(run))
     for event, kind in (("epoch", "epoch"), ("eval", "evaluation")):
         stops = {stop.epoch: stop.mono_ns for stop in log.all(f"{event}_stop")}
         for begin in log.all(f"{event}_start"):

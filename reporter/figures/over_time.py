@@ -134,7 +134,7 @@ def _figure(
         legend=(*of_series, *names),
         spans=tuple(_epoch(span) for span in spans if span.is_epoch),
     )
-    rows = [_row("whole run", line, 0, len(line.t_s), len(series)) for line in series]
+    rows = list[tuple[str, ...]]()
     for span in spans:
         for line in series:
             ends = bisect_left(line.t_s, span.start_s), bisect_right(line.t_s, span.stop_s)

@@ -515,7 +515,7 @@ def test_a_run_without_a_start_or_without_readings_has_no_timeline(
     assert read_timeline(bundle, not_started) == Timeline()
     (bundle.path / "readings.parquet").unlink()
     nothing = read_timeline(bundle, log)
-    assert (nothing.power, nothing.load, len(nothing.spans)) == ((), (), 6)
+    assert (nothing.power, nothing.load, len(nothing.spans)) == ((), (), 7)
     assert over(nothing)[1] == Missing("neither CPU nor GPU utilisation was read")
 
 
