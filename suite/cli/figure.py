@@ -45,6 +45,8 @@ def figure(
         output.suffix.removeprefix(".").lower() if output and output.suffix else "pdf"
     )
     target = output or Path(f"{name}.{file_format}")
+    if not target.name:
+        raise SuiteError(f"{target} is a folder; name a file with --output.")
     beside = caption or target.with_suffix(".txt")
     preset_of(name)
     expect_runs(paths)

@@ -30,7 +30,7 @@ class Options:
     def frames_folder(self) -> Path:
         """The folder of the frames, beside the records: they are large, and follow from the data
         set and the setting."""
-        return self.output.with_name(f"{self.output.name}.frames")
+        return self.output.parent / f"{self.output.name}.frames"
 
 
 def refuse_options(options: Options) -> None:

@@ -77,6 +77,8 @@ def test_a_folder_that_exists_is_not_written_into(options: Options) -> None:
     options.frames_folder.mkdir()
     with pytest.raises(SuiteError, match=r"out\.frames exists; choose another --output"):
         refuse_options(options)
+    with pytest.raises(SuiteError, match=r"^\. exists; choose another --output"):
+        refuse_options(replace(options, output=Path()))
 
 
 def test_tracks_that_leave_no_picture_to_test_are_refused() -> None:

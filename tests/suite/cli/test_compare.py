@@ -166,6 +166,15 @@ def test_a_caption_does_not_replace_its_figure(
         printed("figure", "stalls", run, *options)
 
 
+@pytest.mark.parametrize("output", [".", "/"])
+def test_a_figure_is_not_written_over_a_folder(
+    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SuiteError, match=f"{output} is a folder; name a file with --output"):
+        printed("figure", "stalls", tmp_path, "--output", output)
+
+
 @pytest.mark.usefixtures("builds_a_site")
 def test_a_spreadsheet_computes_nothing_of_an_exported_run(tmp_path: Path) -> None:
     run = make_bundle(tmp_path / "run", Scenario(division="open", data="digits"))
