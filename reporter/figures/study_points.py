@@ -42,12 +42,13 @@ class _Point:
 def of_matrix(matrix: Matrix) -> tuple[Chart, ...]:
     """The charts of one matrix."""
     heading = ", ".join(map(setting_words, matrix.plan.variables))
+    every = len(matrix.points)
     return (
         Chart(
             "matrix-throughput",
             "Throughput of every point",
             f"Samples per second, mean over the runs of a point; {SPREAD}",
-            lambda _, context: _throughput(heading, _fastest(matrix, context).values()),
+            lambda _, context: _throughput(heading, _fastest(matrix, context).values(), every),
         ),
         Chart(
             "matrix-step",
@@ -76,14 +77,15 @@ def of_sweep(study: Study) -> tuple[Chart, ...]:
             )
             for point in study.points
         )
-        return _throughput(varied, points)
+        return _throughput(varied, points, len(study.points))
 
     about = f"Samples per second, mean over the runs at each value; {SPREAD}"
     return (Chart("sweep-throughput", f"Throughput over {varied}", about, describe),)
 
 
-def _throughput(heading: str, points: Iterable[_Point]) -> Plot | Missing:
-    """A bar per point, samples per second, in the plan's order."""
+def _throughput(heading: str, points: Iterable[_Point], every: int) -> Plot | Missing:
+    """A bar per point, samples per second, in the plan's order, and a note where they are not
+    ``every`` one."""
     rows, table = list[PlotRow](), list[tuple[str, ...]]()
     for point in points:
         if point.rate.value is not None:
@@ -97,7 +99,8 @@ def _throughput(heading: str, points: Iterable[_Point]) -> Plot | Missing:
         return Missing("no run has a known throughput")
     scale = linear_scale([row.values[0].ends[1] for row in rows])
     headings = (heading, "samples per second", "standard deviation", "runs")
-    return Plot((Rows("samples per second", scale, tuple(rows)),), headings, tuple(table))
+    panel, note = Rows("samples per second", scale, tuple(rows)), _note(len(rows), every)
+    return Plot((panel,), headings, tuple(table), note)
 
 
 def _steps(heading: str, matrix: Matrix, context: Context) -> Plot | Missing:
@@ -117,7 +120,14 @@ def _steps(heading: str, matrix: Matrix, context: Context) -> Plot | Missing:
         for name, point in points.items()
     )
     headings = (heading, *(f"{part.name}, s" for part in PARTS), "step, s")
-    return Plot((Rows(axis, scale, rows, PARTS, Marks.STACKED, "s"),), headings, table)
+    panel = Rows(axis, scale, rows, PARTS, Marks.STACKED, "s")
+    return Plot((panel,), headings, table, _note(len(rows), len(matrix.points)))
+
+
+def _note(shown: int, every: int) -> str:
+    if shown == every:
+        return ""
+    return f"{shown} of {every} points are drawn: the fastest ones whose throughput is known."
 
 
 def _fastest(matrix: Matrix, context: Context) -> dict[str, _Point]:

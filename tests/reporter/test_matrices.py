@@ -14,6 +14,8 @@ from reporter.board.making import make_boards
 from reporter.data.frames import STUDIED, Frames
 from reporter.data.studies import find_studies
 from reporter.data.study_kinds.matrix import read
+from reporter.figures import study_points
+from reporter.figures.chart import Context, Drawing
 from reporter.site import build_site
 from suite.bundle import manifest
 from suite.bundle.layout import MATRIX, RUN
@@ -135,6 +137,23 @@ def test_a_matrix_has_a_page(made: Path, tmp_path: Path) -> None:
         and 'id="matrix-step"' in page
         and "framework pytorch, batch size 16" in page
     )
+
+
+@pytest.mark.parametrize(
+    ("most", "note"),
+    [
+        (3, "3 of 4 points are drawn: the fastest ones whose throughput is known."),
+        (4, ""),
+    ],
+)
+def test_a_chart_without_every_point_of_a_matrix_says_so(
+    made: Path, frames: Frames, most: int, note: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_points, "MAX_POINTS", most)
+    for chart in study_points.of_matrix(read_matrix(made)):
+        drawing = chart.draw(frames, Context("../"))
+        assert isinstance(drawing, Drawing)
+        assert (len(drawing.figure.rows), drawing.figure.note) == (most, note)
 
 
 def test_settings_are_shown_in_words_and_with_units() -> None:
