@@ -61,8 +61,8 @@ def describe(frames: Frames, context: Context) -> Plot | Missing:
     titles = tuple(f"{axis.title}\n({better[axis.better]} is better)" for axis in axes)
     legend = tuple(LegendEntry(f"c{one.style}", one.label) for one in polygons)
     panel = Radar(titles, tuple(polygons), legend)
-    headings, omitted = ("entry", *(axis.title for axis in axes)), len(entries) - len(shares)
-    notes = [*_left_out(axes)]
+    headings, notes = ("entry", *(axis.title for axis in axes)), [*_left_out(frames, axes)]
+    omitted = len(entries) - len(fastest(frames))
     if omitted:
         notes.append(
             f"{omitted} entries that are not the fastest of their framework are not drawn."
@@ -92,13 +92,13 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
         " value where less is better. ↑: more is better, ↓: less is better. Areas have no meaning."
     )
     panel = Radar(titles, polygons, legend)
-    return PaperFigure((panel,), tuple(shares), about, "", _left_out(axes))
+    return PaperFigure((panel,), tuple(shares), about, "", _left_out(frames, axes))
 
 
 def shares_of(frames: Frames) -> tuple[list[RadarAxis], dict[str, list[float]]] | Missing:
     """The axes whose figures are known and comparable for the fastest entries of the frameworks,
     and each entry's distances from the centre along them."""
-    entries = series(frames)
+    entries = fastest(frames)[:MAX_SERIES]
     if len(entries) < 2:
         return Missing("fewer than two frameworks have finished two epochs")
     found = {axis: figures_of(frames, axis.figure) for axis in AXES}
@@ -141,22 +141,24 @@ def share_of_axis(axis: RadarAxis, values: list[float], value: float) -> float:
     return min(max(above / below, 0.0), 1.0) if below > 0 else 0.0
 
 
-def series(frames: Frames) -> list[str]:
-    """The fastest entry of each framework, at most MAX_SERIES, the fastest first."""
+def fastest(frames: Frames) -> list[str]:
+    """The fastest entry of each framework, the fastest first."""
     entries, best = entries_of(frames), dict[str, str]()
     for name in ascending(values_of(frames, "time_to_epoch_s")):
         best.setdefault(str(entries[name]["framework"]), name)
-    return list(best.values())[:MAX_SERIES]
+    return list(best.values())
 
 
-def _left_out(axes: Sequence[RadarAxis]) -> Notes:
-    missing = ", ".join(axis.title for axis in AXES if axis not in axes)
-    if not missing:
-        return ()
-    return (
-        "These figures have no axis, because they are unknown or not comparable for some entries:"
-        f" {missing}.",
-    )
+def _left_out(frames: Frames, axes: Sequence[RadarAxis]) -> Notes:
+    missing, notes = ", ".join(axis.title for axis in AXES if axis not in axes), list[str]()
+    if missing:
+        notes.append(
+            "These figures have no axis, because they are unknown or not comparable for some"
+            f" entries: {missing}."
+        )
+    if len(fastest(frames)) > MAX_SERIES:
+        notes.append(f"Only the {MAX_SERIES} fastest frameworks are drawn.")
+    return tuple(notes)
 
 
 CHART = Chart(

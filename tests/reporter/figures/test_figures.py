@@ -38,6 +38,7 @@ from reporter.figures import (
     energy,
     for_papers,
     over_time,
+    radar,
     scaling,
 )
 from reporter.figures.chart import Chart, Context, Drawing
@@ -570,6 +571,20 @@ def test_a_radar_has_at_most_four_series_and_the_best_value_at_its_rim(frames: F
         0.25,
         1.0,
     ]
+
+
+def test_a_radar_says_that_it_has_the_fastest_frameworks_alone(
+    frames: Frames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = len(frames.entries) - 4
+    of_entries = f"{others} entries that are not the fastest of their framework are not drawn."
+    assert drawn(by_name("radar"), frames).figure.note.endswith(f". {of_entries}")
+    monkeypatch.setattr(radar, "MAX_SERIES", 3)
+    of_frameworks = "Only the 3 fastest frameworks are drawn."
+    note = drawn(by_name("radar"), frames).figure.note
+    assert note.endswith(f"{of_frameworks} {of_entries}")
+    printed = radar.for_paper(frames)
+    assert isinstance(printed, PaperFigure) and printed.notes[-1] == of_frameworks
 
 
 def radar_of(frames: Frames, axes: int, of_first: Mapping[str, str] | None = None) -> Drawing:
