@@ -95,14 +95,14 @@ def describe(frames: Frames, context: Context) -> Plot | Missing:
         scale = fitting_scale(list(own.values()))
         title = kind + (", logarithmic" if scale.logarithmic else "")
         panels.append(Rows(title, scale, rows, unit="J", names=legend, has_axis=False))
-        notes += [note] if note else []
+        notes += [f"Energies by {kind}: {note}"] if note else []
     names = sorted(values, key=lambda name: (order.index(kinds[name]), values[name], name))
     table = tuple(
         (entries[name]["label"], *_parts(values[name], idle_j.get(name)), kinds[name])
         for name in names
     )
     headings = ("entry", "energy per epoch, J", "baseload, J", "baseload, %", "sensor")
-    return Plot(tuple(panels), headings, table, (*notes, "")[0])
+    return Plot(tuple(panels), headings, table, " ".join(notes))
 
 
 def _parts(value: float, idle_j: float | None) -> tuple[str, str, str]:

@@ -314,6 +314,19 @@ def test_more_entries_than_fit_share_a_row_of_their_framework(frames: Frames) ->
     assert drawing.svg.count("11 more · quick") and drawing.svg.count("11 more · slow")
 
 
+def test_each_kind_of_sensor_has_its_note_on_rows_that_entries_share(frames: Frames) -> None:
+    crowd = crowd_of(frames, 60)
+    figures = crowd.entry_figures.assign(tier="wall meter")
+    covers = (figures["entry_id"] < "e030").map({True: "wall", False: "board"})
+    figures = figures.assign(covers=covers)
+    figures.loc[figures["figure"] == energy.ENERGY, ["value", "reason"]] = [5.0, None]
+    found = drawn(by_name("energy-per-epoch"), replace(crowd, entry_figures=figures)).figure
+    assert found.note.count("18 of 30 entries have their own row") == 2
+    assert all(
+        f"Energies by meter at the {place}: 18" in found.note for place in ("wall", "board's input")
+    )
+
+
 @pytest.mark.parametrize(
     "name", ["stacked-epoch", "time-to-epoch", "first-epoch", "time-to-target"]
 )
