@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from suite.bundle import layout
+from suite.bundle.manifest import refuse_inside_run
 from suite.catalog.frameworks import load_framework
 from suite.cli.durations import parse_duration
 from suite.cli.json_output import JsonFormat, print_json
@@ -181,6 +182,7 @@ def figures(
         raise SuiteError(
             f"{output} is in the experiment's folder, which is sealed; choose another --output."
         )
+    refuse_inside_run(output / f"concurrent.{format_}")
     drawn = {number: (title, draw(folder)) for number, (title, draw) in FIGURES.items()}
     places = {number: output / f"concurrent-{number}.{format_}" for number in drawn}
     with output_errors(output):

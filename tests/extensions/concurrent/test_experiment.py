@@ -319,3 +319,8 @@ def test_the_sequential_schedule_can_be_asked_for(suite: Run, digits: Path) -> N
     """Nothing is wrong but the folder of the records."""
     ran = suite.refused(f"concurrent {LENETS} --schedule sequential --output {__file__}")
     assert "exists and is not empty; choose another --output" in ran.stderr
+
+
+def test_figures_are_not_written_into_a_run_directory(suite: Run, good_bundle: Path) -> None:
+    ran = suite.refused(f"concurrent figures {EXAMPLE} --output {good_bundle}")
+    assert f"is in the run directory {good_bundle}" in ran.stderr
