@@ -229,7 +229,8 @@ OF_FLEETS = (
 def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None:
     """Make the run on each board of the file: a matrix that varies them."""
     from suite.cli.sweep_matrix import on_boards  # start-up: asyncio
-    from suite.experiments.boards import board_numbers  # start-up: asyncio
+    from suite.experiments.boards import board_numbers, plan_for_boards  # start-up: asyncio
+    from suite.experiments.planned_runs import resolve_planned  # start-up: of few commands
 
     if settings.workload is None:
         raise SuiteError(
@@ -260,8 +261,9 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
         settings.workload,
         Placement(),
     )
-    request = api.resolve(options, folder, meters=settings.meters, to_show=True)
-    _refuse_invalid([request], settings, training.json)
+    planned = plan_for_boards(definition, options)
+    requests = resolve_planned(planned, folder, to_show=True, elsewhere=True)
+    _refuse_invalid(list(requests[:1]), settings, training.json)
     on_boards(file, definition, options, training, folder)
 
 

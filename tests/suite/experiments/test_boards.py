@@ -172,6 +172,15 @@ def test_a_fleet_refuses_what_one_run_refuses_and_has_the_seed_that_was_typed(
     assert planned["request"]["seed"] == 0
 
 
+def test_a_fleet_trains_on_what_only_its_boards_have(suite: Run, tmp_path: Path) -> None:
+    where = boards(tmp_path / "boards", one=HERE)
+    run = "run --division open --workload lenet --framework fake --steps 10 --dry-run --json"
+    theirs = "--data mnist=/on/a/board --device raspberry-pi-4"
+    said = suite.done(f"{run} {theirs}", *where).stdout
+    (planned,) = json.loads(said)["rows"]
+    assert planned["request"]["platform"] == "raspberry-pi-4"
+
+
 @pytest.mark.parametrize("data", ["cifar10=/on/a/board", "cifar10=/on/a=/lr=0.1", "/on/a/lr=0.1"])
 def test_what_only_boards_have_is_not_needed_here(data: str, tmp_path: Path) -> None:
     """Their modes and disks, their folders of data, their kind."""
