@@ -23,7 +23,7 @@ from suite.experiments.machine_load import LoadWatch, MachineLoad, measure_load
 from suite.files.paths import checkout, suite_home
 from suite.files.schema import from_plain
 from suite.launch.mpirun import allow_root, find_mpirun, last_output_line, mpirun_command
-from suite.launch.placement import Placement
+from suite.launch.placement import Placement, is_this_machine
 from suite.launch.process import output_lines, terminate_session
 from suite.launch.remote_shell import remote_command
 from suite.machine.identify import identify
@@ -92,6 +92,8 @@ def measure_linpack(directory: Path, request: LinpackRequest) -> Linpack:
     cores before or meanwhile.
     """
     with_scipy = request.with_scipy
+    if not with_scipy:
+        refuse_other_first_host(request.placement)
     if with_scipy is None:
         with_scipy = request.xhpl is None and request.placement.nodes == 1 and _hpcc() is None
     before = _measured_load(request.allow_busy)
@@ -107,6 +109,18 @@ def measure_linpack(directory: Path, request: LinpackRequest) -> Linpack:
         request, smallest_available_bytes(request.placement) * request.placement.nodes
     )
     return _seal(directory, _with_hpl(_made(directory), request, programs, problems, before))
+
+
+def refuse_other_first_host(placement: Placement) -> None:
+    """Raise SuiteError where the first host is another machine: the record would have its rate, and
+    this one's name, load and power."""
+    hosts = placement.hosts
+    if hosts and not is_this_machine(hosts[0]):
+        raise SuiteError(
+            f"The hostfile's first host is {hosts[0]}; it must be this machine, because this"
+            " machine's processor, load and power are recorded. Write this machine's name first, or"
+            f" start LINPACK on {hosts[0]}."
+        )
 
 
 def planned_problems(request: LinpackRequest, available_bytes: int) -> tuple[Problem, ...]:

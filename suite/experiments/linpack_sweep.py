@@ -14,6 +14,7 @@ from suite.experiments.linpack_run import (
     LinpackRequest,
     measure_linpack,
     planned_problems,
+    refuse_other_first_host,
     smallest_available_bytes,
 )
 from suite.files.counted import counted
@@ -65,6 +66,7 @@ def planned_nodes(
 def run_linpack_study(sweep: LinpackSweep, directory: Path, say: Say) -> LinpackStudy:
     """Make every run that is missing below ``directory`` and write the study; raises SuiteError as
     :func:`suite.experiments.linpack_run.measure_linpack`."""
+    refuse_other_first_host(sweep.placement)
     directory.mkdir(parents=True, exist_ok=True)
     for nodes in sweep.definition.nodes:
         placement = replace(sweep.placement, hosts=sweep.placement.hosts[:nodes])

@@ -181,8 +181,17 @@ def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(
         SuiteError, match=r"needs mpirun, which is not installed here: sudo apt-get install hpcc"
     ):
         measure_linpack(
-            tmp_path / "two", LinpackRequest(Placement(("a", "b"), 1), size=512, allow_busy=True)
+            tmp_path / "two",
+            LinpackRequest(Placement(("127.0.0.1", "b"), 1), size=512, allow_busy=True),
         )
+
+
+def test_a_rate_of_another_machine_is_not_recorded_as_this_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linpack, "measure_load", lambda seconds: pytest.fail("it was begun"))
+    with pytest.raises(SuiteError, match=r"first host is 192\.0\.2\.1; it must be this machine"):
+        measure_linpack(tmp_path / "record", LinpackRequest(Placement(("192.0.2.1",), 1)))
 
 
 def test_what_mpirun_said_is_the_cause_and_not_the_blas_that_never_was(

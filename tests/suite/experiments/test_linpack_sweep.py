@@ -77,6 +77,17 @@ def test_the_largest_matrix_still_fits_when_less_memory_is_free(
         run_linpack_study(PI, finished, lambda line: None)
 
 
+def test_a_study_without_this_machine_is_not_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        linpack_sweep, "smallest_available_bytes", lambda placement: pytest.fail("hosts were asked")
+    )
+    elsewhere = replace(PI, placement=Placement(("192.0.2.1", "192.0.2.2"), 4))
+    with pytest.raises(SuiteError, match=r"first host is 192\.0\.2\.1; it must be this machine"):
+        run_linpack_study(elsewhere, tmp_path, lambda line: None)
+
+
 def test_without_hpcc_there_is_no_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mpirun").write_text("#!/bin/sh\n")
     (tmp_path / "mpirun").chmod(0o755)
