@@ -90,7 +90,7 @@ def set_mode(requested: RequestedMode, root: Path = SYSTEM) -> None:
     journal = open_restore_journal(root)
     with journal.locked() as lock:
         _refuse_held(journal)
-        earlier, available = journal.read(JournalKind.KEPT), read_available_modes(root)
+        earlier, available = _read(root, journal, JournalKind.KEPT), read_available_modes(root)
         now = read_settings(root, available)
         owner = owner_of(os.getpid())
         if earlier is None:
@@ -202,7 +202,7 @@ def recover_modes(root: Path = SYSTEM) -> tuple[PutBack, ...]:
         if not _abandoned(journal):
             continue
         if not os.access(folder, os.W_OK) and not any(
-            _changed(root, journal.read(kind)) for kind in _abandoned(journal)
+            _changed(root, _read(root, journal, kind)) for kind in _abandoned(journal)
         ):
             continue  # everything is as it was: root's next command removes the record
         _refuse_without_rights(root, journal)
@@ -224,8 +224,22 @@ def left_settings(root: Path = SYSTEM) -> tuple[LeftSettings, ...]:
         )
         for folder in journal_folders(root)
         for kind in JournalKind
-        if (record := RestoreJournal(folder).read(kind)) is not None
+        if (record := _read(root, RestoreJournal(folder), kind)) is not None
     )
+
+
+def _read(root: Path, journal: RestoreJournal, kind: JournalKind) -> RestoreRecord | None:
+    """The record; that of an earlier boot without files that are gone since, and without hwmon's,
+    whose numbers are given anew at each boot."""
+    record = journal.read(kind)
+    if record is None or record.owner.boot_id == owner_of(os.getpid()).boot_id:
+        return record
+    files = tuple(
+        one
+        for one in record.before.files
+        if "/hwmon/" not in one.file and (root / one.file).exists()
+    )
+    return replace(record, before=replace(record.before, files=files))
 
 
 def _abandoned(journal: RestoreJournal) -> list[JournalKind]:
@@ -247,7 +261,7 @@ def _put_records_back(
     root: Path, journal: RestoreJournal, kinds: Sequence[JournalKind], lock: int
 ) -> Iterator[PutBack]:
     for kind in kinds:
-        record = journal.read(kind)
+        record = _read(root, journal, kind)
         if record is not None:
             changed = _changed(root, record)
             _put_back(root, journal, kind, record, lock)
@@ -274,7 +288,7 @@ def _refuse_held(journal: RestoreJournal) -> None:
 
 
 def _refuse_without_rights(root: Path, journal: RestoreJournal) -> None:
-    records = [record for kind in JournalKind if (record := journal.read(kind)) is not None]
+    records = [record for kind in JournalKind if (record := _read(root, journal, kind)) is not None]
     files = [one.file for record in records for one in differing_files(root, record.before)]
     closed = [
         file for file in files if (root / file).exists() and not os.access(root / file, os.W_OK)

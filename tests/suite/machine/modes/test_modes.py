@@ -377,6 +377,25 @@ def test_what_a_killed_command_left_is_put_back(board: Path, kind: JournalKind) 
     )
 
 
+@pytest.mark.parametrize("kind", JournalKind)
+def test_after_a_restart_only_what_is_the_same_file_is_put_back(
+    pi: Path, kind: JournalKind
+) -> None:
+    """Numbers of hwmon are given anew at each boot; a driver may be another one since."""
+    chips, preference = pi / "sys/class/hwmon", pi / POLICY / "energy_performance_preference"
+    preference.write_text("power\n")
+    for number, switch in ((8, "1\n"), (9, "2\n")):
+        (chips / f"hwmon{number}").mkdir(parents=True)
+        (chips / f"hwmon{number}/pwm1_enable").write_text(switch)
+    abandon(pi, kind)
+    preference.unlink()
+    (chips / "hwmon8").rename(chips / "hwmon7")
+    (chips / "hwmon9/pwm1_enable").write_text("0\n")
+    (done,) = recover_modes(pi)
+    assert done.changed == (f"{POLICY}/scaling_max_freq is 1190400 instead of 1800000",)
+    assert (chips / "hwmon9/pwm1_enable").read_text() == "0\n" and not has_records(pi)
+
+
 def test_a_kept_mode_stays_after_its_command(board: Path) -> None:
     set_mode(RequestedMode("MODE_15W"), board)
     journal = RestoreJournal(board / FOLDER)
