@@ -143,9 +143,7 @@ class MatrixOptions:
             "needs_power": self.needs_power or None,
         }
         found = replace(base, **{name: value for name, value in typed.items() if value is not None})
-        if found.workload is None and found.fixed.workload is None and not found.vary.workload:
-            raise SuiteError("A matrix needs --workload (`suite list workloads`).")
-        return found
+        return _with_workload(found, workload)
 
 
 def sweep_matrix(
@@ -214,7 +212,8 @@ def _options(
     definition: MatrixDefinition, training: TrainingOptions, placement: Placement
 ) -> RunOptions:
     """What holds where the matrix says nothing."""
-    workload = definition.workload or definition.fixed.workload or definition.vary.workload[0]
+    varied = (*definition.vary.workload, *(point.workload for point in definition.points))
+    workload = definition.workload or definition.fixed.workload or next(filter(None, varied))
     return training.run_options(definition.division, workload, placement)
 
 
@@ -253,6 +252,19 @@ def refuse_varied(varied: Iterable[str], training: TrainingOptions) -> None:
         if name in typed:
             option = f"--{name.replace('_', '-')}"
             raise SuiteError(f"The sweep varies {name}; leave {option} out.")
+
+
+def _with_workload(definition: MatrixDefinition, typed: str | None) -> MatrixDefinition:
+    """A typed workload takes precedence over a fixed one; raises SuiteError where workloads are
+    varied beside it, and where there is none."""
+    is_varied = any(each.workload for each in (definition.vary, *definition.points))
+    if typed is not None and is_varied:
+        raise SuiteError("The sweep varies workload; leave --workload out.")
+    if typed is not None and definition.fixed.workload is not None:
+        return replace(definition, fixed=replace(definition.fixed, workload=typed))
+    if definition.workload is None and definition.fixed.workload is None and not is_varied:
+        raise SuiteError("A matrix needs --workload (`suite list workloads`).")
+    return definition
 
 
 def _typed(training: TrainingOptions) -> dict[str, Any]:

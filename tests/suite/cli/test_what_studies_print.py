@@ -15,6 +15,7 @@ from suite.cli import audit, linpack_rate, reproduce, review, sweep, sweep_matri
 from suite.cli.app import app
 from suite.cli.options import TrainingOptions
 from suite.errors import SuiteError
+from suite.launch.placement import Placement
 from suite.metrics.audit_record import AuditVerdict
 from suite.metrics.figure import Figure
 
@@ -299,6 +300,27 @@ def test_what_was_typed_goes_before_a_matrix_s_file(tmp_path: Path) -> None:
     assert (asked.workload, asked.division, asked.device) == ("vgg11", Division.OPEN, "orin")
     asked = matrix.definition(TrainingOptions(device="generic"), Division.CLOSED, "lenet", None)
     assert (asked.workload, asked.division, asked.device) == ("lenet", Division.CLOSED, "generic")
+    file.write_text('vary.threads = [1, 2]\nfixed.workload = "vgg11"\n')
+    assert matrix.definition(TrainingOptions(), None, "lenet", None).fixed.workload == "lenet"
+
+
+@pytest.mark.parametrize(
+    "varied",
+    [
+        'vary.workload = ["lenet", "vgg11"]',
+        'points = [{ workload = "lenet" }, { workload = "vgg11" }]',
+    ],
+)
+def test_workloads_that_a_sweep_varies_need_no_other_and_have_none_beside_them(
+    varied: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "matrix.toml"
+    file.write_text(varied)
+    matrix = sweep_matrix.MatrixOptions(file=file)
+    asked = matrix.definition(TrainingOptions(), None, None, None)
+    assert sweep_matrix._options(asked, TrainingOptions(), Placement()).workload == "lenet"
+    with pytest.raises(SuiteError, match="The sweep varies workload; leave --workload out"):
+        matrix.definition(TrainingOptions(), None, "resnet18", None)
 
 
 def test_an_option_of_a_sweep_replaces_a_fixed_setting_and_no_varied_one(tmp_path: Path) -> None:
