@@ -90,7 +90,7 @@ def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolv
     for run in runs:
         if run.path in left:
             of_workload.setdefault(str(run.settings.workload), []).append(run)
-    total_s = 0.0
+    known_s, unknown = 0.0, list[str]()
     for workload, members in of_workload.items():
         first, looks = members[0], members[0].path.parent.parent / nights.LOOKS
         looked = replace(first.settings, output=looks / workload, keep_states=False, short=None)
@@ -98,7 +98,10 @@ def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolv
         run_s = None
         with problems_noted([], workload, "not tried"):
             run_s = _run_s(look_within(request, EPOCHS, FIRST_LOOK_S, make_look), left[first.path])
-        total_s += len(members) * (run_s or 0.0)
+        if run_s is None:
+            unknown.append(workload)
+        else:
+            known_s += len(members) * run_s
         what = ", ".join(run.path.name for run in members)
         takes = "takes an unknown time, because the trial steps did not show how long"
         print(
@@ -106,8 +109,10 @@ def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolv
             f"a run {takes if run_s is None else 'takes ' + duration_text(run_s)}",
             file=sys.stderr,
         )
-    in_all = f"In all about {duration_text(total_s)}. To continue later, rerun the same command."
-    print(in_all if left else "Every run is made.", file=sys.stderr)
+    without = f", without {', '.join(unknown)}" if unknown else ""
+    in_all = f"In all about {duration_text(known_s)}{without}. " if known_s else ""
+    again = "To continue later, rerun the same command."
+    print(f"{in_all}{again}" if left else "Every run is made.", file=sys.stderr)
 
 
 def _run_s(found: QuickLook, request: RunRequest) -> float | None:

@@ -111,6 +111,32 @@ def test_the_hours_are_told_from_a_first_look(
     assert "a run takes 10 h\n" in told(TrainingOptions(no_target=True), whole)
 
 
+@pytest.mark.parametrize(
+    ("unknown", "said"),
+    [
+        ({"resnet18"}, "In all about 30 min, without resnet18. To continue later"),
+        ({"lenet", "resnet18"}, "did not show how long\nTo continue later"),
+    ],
+)
+def test_a_time_that_no_look_shows_is_no_part_of_the_sum(
+    unknown: set[str],
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def look(request: Any, *_: object) -> QuickLook:
+        name = request.workload.name
+        epoch_s = None if name in unknown else 60.0
+        return QuickLook(name, request.directory, 4, epoch_s, None, None, "none", 30)
+
+    monkeypatch.setattr(whole_board, "look_within", look)
+    settings = replace(CLOSED, short=None)
+    runs = planned_runs(TrainingOptions(seed=1), settings, ("lenet", "resnet18"), tmp_path)
+    tell_hours(runs, possible_requests(runs, resolve), resolve)
+    assert said in capsys.readouterr().err
+
+
 def test_a_look_is_recorded_with_a_command_that_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
