@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from suite.api import Division, RunRequest
 from suite.bundle.reader import Bundle
@@ -21,6 +22,14 @@ from suite.files.shell_command import shell_command
 
 FIRST_LOOK_S = 30.0
 """What the first look at a workload may take, from which its hours are told."""
+ONLY_TRAINED: Mapping[str, Any] = {
+    "keep_states": False,
+    "short": None,
+    "baseload": 0.0,
+    "witness": None,
+    "power_pulse": False,
+}
+"""Settings of that look: it has little time, and its trial is removed."""
 Resolve = Callable[[TrainingOptions, RunSettings], list[RunRequest]]
 
 
@@ -93,7 +102,7 @@ def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolv
     known_s, unknown = 0.0, list[str]()
     for workload, members in of_workload.items():
         first, looks = members[0], members[0].path.parent.parent / nights.LOOKS
-        looked = replace(first.settings, output=looks / workload, keep_states=False, short=None)
+        looked = replace(first.settings, output=looks / workload, **ONLY_TRAINED)
         (request,) = resolve(first.training, looked)
         run_s = None
         with problems_noted([], workload, "not tried"):

@@ -137,6 +137,23 @@ def test_a_time_that_no_look_shows_is_no_part_of_the_sum(
     assert said in capsys.readouterr().err
 
 
+def test_a_look_only_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It idles for no baseload, makes no pulses, and asks no witness for a run that is removed."""
+    asked = list[RunSettings]()
+
+    def recorded(training: TrainingOptions, settings: RunSettings) -> list[Any]:
+        asked.append(settings)
+        return resolve(training, settings)
+
+    look = QuickLook("lenet", tmp_path, 4, 60.0, None, None, "none", 30)
+    monkeypatch.setattr(whole_board, "look_within", lambda *_: look)
+    typed = replace(CLOSED, witness="https://witness.example", power_pulse=True)
+    runs = planned_runs(TrainingOptions(seed=1), typed, ("lenet",), tmp_path)
+    tell_hours(runs, possible_requests(runs, resolve), recorded)
+    (looked,) = asked
+    assert (looked.baseload, looked.witness, looked.power_pulse) == (0.0, None, False)
+
+
 def test_a_look_is_recorded_with_a_command_that_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
