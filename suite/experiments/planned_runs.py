@@ -209,10 +209,7 @@ def validate_requests(
             partial(refuse_limit, limit, system_root)
             for limit in dict.fromkeys(limit for request in requests for limit in request.limits)
         ),
-        *(
-            partial(refuse_quota, cores, system_root)
-            for cores in _distinct_values(values, "cpu_quota")
-        ),
+        *(partial(_refuse_quota, *each, system_root) for each in _distinct_quotas(planned)),
         *checks_of_memory(zip(frameworks, memory_mb, strict=True), system_root),
         *(
             partial(refuse_absent_meters, choice, system_root)
@@ -228,6 +225,11 @@ def validate_requests(
     if planned.needs_power:
         checks.append(partial(_refuse_without_power, requests))
     refuse_at_once(checks)
+
+
+def _refuse_quota(cores: float, mode: RequestedMode, system_root: Path) -> None:
+    of_mode = cores_on_line(mode, read_available_modes(system_root))
+    refuse_quota(cores, system_root, of_mode)
 
 
 def _distinct_values(values: Sequence[Mapping[str, Any]], name: str) -> dict[Any, None]:
@@ -270,6 +272,14 @@ def _limits(run: PlannedRun, data: Path) -> Iterator[Limit]:
     for name, value in run.values.given.items():
         if name in LIMITS:
             yield read_limit(value, data) if name == READ_MB_S else LIMIT_OF[name](value)
+
+
+def _distinct_quotas(planned: AnyPlanned) -> dict[tuple[float, RequestedMode], None]:
+    """The different quotas, each with the power mode of its run."""
+    values = (run.values for run in planned.runs)
+    return dict.fromkeys(
+        (each.cpu_quota, each.mode) for each in values if each.cpu_quota is not None
+    )
 
 
 def _distinct_modes(planned: AnyPlanned) -> tuple[RequestedMode, ...]:

@@ -149,13 +149,16 @@ def refuse_limit(limit: Limit, root: Path = Path("/")) -> None:
     )
 
 
-def refuse_quota(cores: float, root: Path = Path("/")) -> None:
-    """Raise SuiteError for CPU time of more cores than are on line: it limits nothing."""
-    on_line = online_cores(root)
-    if on_line is not None and cores > len(on_line):
+def refuse_quota(cores: float, root: Path = Path("/"), of_mode: int | None = None) -> None:
+    """Raise SuiteError for CPU time of more cores than the run's power mode has on line, or the
+    machine where the mode leaves them as they are: it limits nothing."""
+    now = online_cores(root)
+    on_line = len(now) if of_mode is None and now is not None else of_mode
+    if on_line is not None and cores > on_line:
+        whose = "this machine" if of_mode is None else "its power mode"
         raise SuiteError(
-            f"cpu_quota {cores:g} limits nothing, because this machine has {len(on_line)} cores"
-            f" online; choose at most {len(on_line)} cores."
+            f"cpu_quota {cores:g} limits nothing, because {whose} has {on_line} cores online;"
+            f" choose at most {on_line} cores."
         )
 
 

@@ -282,7 +282,7 @@ def test_everything_that_is_wrong_is_said_before_the_first_run(
         "needs a temperature sensor",
         "No power meter is available",
         "'rpi5-pmic' cannot be read here",
-        "this machine has 8 cores online",
+        "its power mode has 2 cores online",
     )
     for words in sentences:
         assert words in said, said
@@ -405,6 +405,22 @@ def test_threads_follow_the_cores_of_the_mode(tmp_path: Path) -> None:
         each.training.threads
         for each in resolve_planned(matrix, tmp_path, to_show=True, system_root=board)
     ] == [2, 2]
+
+
+def test_a_quota_is_judged_by_the_cores_of_the_mode(tmp_path: Path) -> None:
+    board = simulated_board(tmp_path / "board")
+    (board / "sys/devices/system/cpu/online").write_text("0-3\n")
+
+    def refused(cores: str, cpu_quota: float) -> str:
+        fixed = Values(cores=cores)
+        matrix = planned(MatrixDefinition(seeds=1, vary=Vary(cpu_quota=(cpu_quota,)), fixed=fixed))
+        requests = resolve_planned(matrix, tmp_path / "out", to_show=True, system_root=board)
+        with pytest.raises(SuiteError, match="no cgroup controller") as error:
+            validate_requests(matrix, requests, tmp_path / "out", board)
+        return str(error.value)
+
+    assert "limits nothing" not in refused("8", 6.0)
+    assert "cpu_quota 4 limits nothing, because its power mode has 2 cores" in refused("2", 4.0)
 
 
 def test_a_run_waits_until_the_machine_is_cool(tmp_path: Path) -> None:

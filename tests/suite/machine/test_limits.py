@@ -48,6 +48,9 @@ def test_a_quota_is_a_hundredth_of_a_core_at_least_and_no_more_than_there_are(tr
     refuse_quota(2.0, root)
     with pytest.raises(SuiteError, match="choose at most 2 cores"):
         refuse_quota(2.1, root)
+    refuse_quota(4.0, root, of_mode=4)
+    with pytest.raises(SuiteError, match="its power mode has 3 cores online"):
+        refuse_quota(4.0, root, of_mode=3)
 
 
 def test_version_2_has_one_file_and_needs_the_controller(tmp_path: Path) -> None:
