@@ -204,7 +204,10 @@ class TrainingOptions:
     ] = False
     batch_size: Annotated[
         int | None,
-        Option(help="Samples per global mini-batch; in a weak-scaling sweep, per rank."),
+        Option(
+            help="Samples per global mini-batch; in a weak-scaling sweep, per host (on one"
+            " machine, per rank)."
+        ),
     ] = None
     threads: Annotated[
         int | None,

@@ -9,17 +9,20 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 from suite.bundle.layout import MANIFEST, RUN
 from suite.catalog.divisions import Division
 from suite.catalog.study_definitions import Variable, load_studies, load_study
+from suite.cli.options import TrainingOptions
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions
 from suite.experiments.study_plan import plan_study
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import repository_root
+from suite.launch.placement import Placement
 from suite.metrics.scaling_model import Scaling
 from tests.conftest import Run, interruptible
 
@@ -62,6 +65,16 @@ def test_strong_scaling_keeps_the_global_mini_batch_and_weak_that_of_a_rank(
     assert [run.options.batch_size for run in runs] == sizes
     assert [run.options.placement.ranks for run in runs] == [1, 2, 4]
     assert len({run.options.threads for run in runs}) == 1
+
+
+def test_weak_scaling_over_hosts_keeps_the_mini_batch_of_a_host_as_the_help_says() -> None:
+    options = replace(OPTIONS, batch_size=32, placement=Placement((), ranks_per_node=4))
+    study = replace(load_study("scaling"), repetitions=1)
+    runs = plan_study(study, options, ("a", "b", "c", "d"), Scaling.WEAK).runs
+    assert [run.options.batch_size for run in runs] == [32, 64, 128]
+    assert [run.options.placement.ranks for run in runs] == [4, 8, 16]
+    option = get_type_hints(TrainingOptions, include_extras=True)["batch_size"].__metadata__[0]
+    assert "in a weak-scaling sweep, per host (on one machine, per rank)" in option.help
 
 
 def test_nodes_are_the_first_hosts_of_the_hostfile() -> None:
