@@ -18,10 +18,12 @@ TRIAD = re.compile(r"^(Single|Star)STREAM_Triad=(\d+(?:\.\d+)?)\s*$", re.MULTILI
 RESIDUAL = re.compile(r"^\|\|Ax-b\|\|_oo/.*=\s*(\S+) \.+ \S+\s*$", re.MULTILINE)
 
 
-def plan_problem(ranks: int, available_bytes: int, size: int | None = None) -> Problem:
+def plan_problem(
+    ranks: int, available_bytes: int, size: int | None = None, copies: int = 1
+) -> Problem:
     """N = 0.9 sqrt(0.75 memory / 8), or ``size`` if given, rounded down to a multiple of the block.
-    Raises SuiteError if memory is too small."""
-    max_order = int(0.9 * math.sqrt(0.75 * available_bytes / 8)) // BLOCK * BLOCK
+    ``copies`` of the matrix share the memory. Raises SuiteError if it is too small."""
+    max_order = int(0.9 * math.sqrt(0.75 * available_bytes / copies / 8)) // BLOCK * BLOCK
     order = max_order if size is None else size // BLOCK * BLOCK
     if order < MIN_ORDER:
         raise SuiteError(

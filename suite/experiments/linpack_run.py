@@ -99,7 +99,8 @@ def measure_linpack(directory: Path, request: LinpackRequest) -> Linpack:
     before = _measured_load(request.allow_busy)
     if with_scipy:
         # the factors are a copy of the matrix
-        problem = hpl.plan_problem(1, int(psutil.virtual_memory().available) // 2, request.size)
+        available = int(psutil.virtual_memory().available)
+        problem = hpl.plan_problem(1, available, request.size, copies=2)
         return _seal(directory, _with_scipy(_made(directory), problem, before, request.allow_busy))
     programs = (
         _found("mpirun"),

@@ -78,6 +78,16 @@ def test_too_little_memory_names_what_fits() -> None:
         plan_problem(1, 2**20)
 
 
+def test_memory_for_scipys_lu_is_named_whole_and_holds_two_matrices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet = MachineLoad(2.0, 4, 0.0, 0.0, None, ())
+    monkeypatch.setattr(linpack, "measure_load", lambda seconds: quiet)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=2**30))
+    with pytest.raises(SuiteError, match="1024 MiB are free, enough for --size 6272"):
+        measure_linpack(tmp_path / "record", LinpackRequest(Placement(), None, 20000, True))
+
+
 def test_an_answer_is_read() -> None:
     (solution,) = read_solutions(ANSWER.format(residual="0.0036790", verdict="PASSED"), "out")
     assert (solution.problem, solution.time_s, solution.gflops, solution.residual) == (
