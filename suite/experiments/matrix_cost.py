@@ -30,8 +30,8 @@ data."""
 @dataclass(frozen=True)
 class Pace:
     """How fast a finished run was, s: once (start, first step, closing), per sample of its other
-    steps, and per evaluation (None: it made none); and its mean power (None: not measured).
-    ``settings`` are its data set and its values of ALIKE."""
+    steps, and per evaluation (None: it made none); and its mean power in counted time (None: not
+    measured). ``settings`` are its data set and its values of ALIKE."""
 
     settings: tuple[object, ...]
     once_s: float
@@ -132,7 +132,9 @@ def _pace(bundle: Bundle) -> Pace:
     )
     if len(starts_ns) < MIN_STEPS:
         raise ValueError("too few steps")
-    run_s, energy_j = float(figures["gross_time_s"]["value"]), figures["energy_j"]["value"]
+    run_s, uncounted_s, energy_j = (
+        figures[name]["value"] for name in ("gross_time_s", "uncounted_s", "energy_j")
+    )
     first_s = float(starts_ns[1] - starts_ns[0]) / NS_PER_S
     steps_s = sum(epoch["end_to_end_s"] for epoch in epochs) - first_s
     samples = sum(epoch["samples"] for epoch in epochs) - training.global_batch_size
@@ -143,7 +145,7 @@ def _pace(bundle: Bundle) -> Pace:
         once_s=started_s + max(0.0, run_s - steps_s - sum(evaluations_s)),
         sample_s=steps_s / samples,
         evaluation_s=sum(evaluations_s) / len(evaluations_s) if evaluations_s else None,
-        power_w=None if energy_j is None else float(energy_j) / run_s,
+        power_w=None if energy_j is None else energy_j / (run_s - uncounted_s),
     )
 
 

@@ -106,16 +106,23 @@ def test_a_matrix_costs_what_like_runs_took(
     assert estimate_matrix_cost([whole, other], tmp_path).time_s is None
 
 
-def test_a_run_s_pace_is_that_of_its_steps_and_of_its_evaluations(tmp_path: Path) -> None:
+def test_a_run_s_pace_is_that_of_its_steps_and_of_its_evaluations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its power is that of the time in which its energy is counted."""
     bundle = Bundle(make_bundle(tmp_path / "run", Scenario(power_w=5.0)))
-    pace, figures = matrix_cost._pace(bundle), bundle.json("summary.json")["figures"]
-    run_s, epochs = figures["gross_time_s"]["value"], bundle.json("summary.json")["epochs"]
+    summary = bundle.json("summary.json")
+    figures, epochs = summary["figures"], summary["epochs"]
+    run_s = figures["gross_time_s"]["value"]
+    figures["uncounted_s"]["value"] = 0.1 * run_s
+    monkeypatch.setattr(matrix_cost, "read_summary", lambda bundle: summary)
+    pace = matrix_cost._pace(bundle)
     assert pace.settings == ("mnist", "lenet", "pytorch", 32, "cpu", "float32")
     assert pace.sample_s == pytest.approx(epochs[1]["end_to_end_s"] / 60_000, 1e-2)
     assert pace.evaluation_s == pytest.approx(
         (run_s - sum(epoch["end_to_end_s"] for epoch in epochs)) / 3, 1e-2
     )
-    assert pace.power_w == pytest.approx(figures["energy_j"]["value"] / run_s)
+    assert pace.power_w == pytest.approx(figures["energy_j"]["value"] / (0.9 * run_s))
     lifetime = Lifetime(None, 10**9, ((10**9, 5 * 10**9), (80 * 10**9, 86 * 10**9)), 91 * 10**9)
     lived = replace(bundle.run(), lifetime=lifetime.to_dict())
     assert matrix_cost._around_s(lived, 60.0) == pytest.approx(90 - 4 - 6 - 60)
