@@ -12,7 +12,7 @@ POLL_S = 2.0
 
 
 def hottest_c(root: Path = Path("/")) -> float | None:
-    """Temperature of the hottest sensor now; None where there is none."""
+    """Temperature of the hottest sensor now; None where none can be read."""
     meter = TemperatureMeter(root)
     meter.open(MeteredProcess(1, root))
     return max((reading.value for reading in meter.read()), default=None)
@@ -20,11 +20,9 @@ def hottest_c(root: Path = Path("/")) -> float | None:
 
 def refuse_without_sensor(root: Path = Path("/")) -> None:
     """Raise SuiteError where no temperature can be read."""
-    availability = TemperatureMeter(root).availability()
-    if not availability.available or hottest_c(root) is None:
-        raise SuiteError(
-            f"--cool-to needs a temperature sensor: {availability.reason}; {availability.remedy}."
-        )
+    if hottest_c(root) is None:
+        absent = TemperatureMeter.absent
+        raise SuiteError(f"--cool-to needs a temperature sensor: {absent.reason}; {absent.remedy}.")
 
 
 def cool_down(

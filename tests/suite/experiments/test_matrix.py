@@ -440,8 +440,10 @@ def test_a_run_waits_until_the_machine_is_cool(tmp_path: Path) -> None:
     assert (reported, ended_c, hottest_c(tmp_path)) == ([61.5], 44.9, 44.9)
     with pytest.raises(SuiteError, match=r"still at 44\.9 degC after 0 s"):
         cool_down(20.0, 0, reported.append, tmp_path, wait=lambda _: None)
-    with pytest.raises(SuiteError, match="--cool-to needs a temperature sensor"):
-        refuse_without_sensor(tmp_path / "nothing")
+    (zone / "temp").write_text("-256000")  # switched off
+    for root in (tmp_path, tmp_path / "nothing"):
+        with pytest.raises(SuiteError, match=r"a temperature sensor: neither .*; a virtual"):
+            refuse_without_sensor(root)
 
 
 @pytest.mark.proof
