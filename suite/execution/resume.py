@@ -92,8 +92,12 @@ def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) ->
         {**DEFAULTS, **dict(flatten(one))}
         for one in (record.request, records_of(request).request_values(request.training))
     )
-    alone = request.ranks == 1 or wanted.get("parallel.ranks") == 1
-    skipped = (*MAY_DIFFER, *(OF_SEVERAL_RANKS if alone else ()))
+    ranks = {request.ranks, wanted.get("parallel.ranks")}
+    skipped = (
+        *MAY_DIFFER,
+        *(OF_SEVERAL_RANKS if 1 in ranks else ()),
+        *(("timing",) if 1 in ranks and len(ranks) > 1 else ()),  # several wait in every step
+    )
     differing = [
         name
         for name in wanted.keys() | found.keys()

@@ -154,6 +154,21 @@ def test_fewer_nodes_may_go_on_and_nothing_else_changes(
             resume._refuse_other_training(asked, record, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [((2, "synchronised"), (1, "asynchronous")), ((1, "asynchronous"), (2, "synchronised"))],
+)
+def test_the_timing_may_differ_between_one_rank_and_several(
+    before: tuple[int, str], now: tuple[int, str], tmp_path: Path
+) -> None:
+    """Several wait in every step; one on a GPU does not, unless --timing is typed."""
+    trained, asked = (request(tmp_path, ranks=ranks) for ranks, _ in (before, now))
+    values = records_of(trained).request_values(trained.training._replace(timing=before[1]))
+    asked = replace(asked, training=asked.training._replace(timing=now[1]))
+    record: Any = SimpleNamespace(request=values)
+    resume._refuse_other_training(asked, record, tmp_path)
+
+
 @pytest.mark.parametrize("recorded", ["/mnt/ssd", "$HOME/ssd", "$ELSEWHERE/ssd"])
 def test_activations_may_be_stored_in_another_folder(recorded: str, tmp_path: Path) -> None:
     """Records of earlier versions have its path."""
