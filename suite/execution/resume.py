@@ -12,7 +12,7 @@ from suite.bundle.data_record import DATA, read_data_record
 from suite.bundle.layout import states_folder
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, RunRecord
-from suite.bundle.resumption import Resumption, read_resumption
+from suite.bundle.resumption import Resumption, known_resumption, read_resumption
 from suite.bundle.run_lock import refuse_running
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Capability, refuse_without
@@ -41,6 +41,7 @@ computed but rounding."""
 OF_SEVERAL_RANKS = ("parallel.normalisation", "parallel.wire", "parallel.shares")
 """Values that one rank does not have."""
 GO_BACK = "remove this file to continue from the state of the epoch before"
+NO_STATES = "only runs with --keep-states can be resumed: run it again from the start"
 BEGIN_ANEW = "run again without --resume: no state of an earlier epoch was kept"
 DEFAULTS = {
     **Request._field_defaults,
@@ -72,7 +73,7 @@ def resume_request(request: RunRequest, run: Path) -> RunRequest:
     if record.status == FINISHED:
         raise SuiteError(f"{run} finished; there is nothing to resume.")
     _refuse_other_training(request, record, run)
-    file, epoch, state = _last_state(run, log)
+    file, epoch, state = _last_state(run, record, log)
     return replace(request, resume=Resume(file, run, _resumption(record, log, epoch, state)))
 
 
@@ -121,9 +122,12 @@ def _shown_value(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def _last_state(run: Path, log: Log) -> tuple[Path, int, Mapping[str, str]]:
+def _last_state(run: Path, record: RunRecord, log: Log) -> tuple[Path, int, Mapping[str, str]]:
     """The file of the last kept state, its epoch, and its digests, which the run logged."""
-    folder = states_folder(run)
+    folder, before = states_folder(run), known_resumption(record.resumed)
+    again = before and (
+        f"resume the run {before.run_id} again: this one went on after its epoch {before.epoch}"
+    )
     logged = {
         event.epoch: event.value
         for event in reversed(log.all("state_digests"))
@@ -131,11 +135,11 @@ def _last_state(run: Path, log: Log) -> tuple[Path, int, Mapping[str, str]]:
     }
     if not logged:
         raise SuiteError(
-            f"{run} kept no training state of a finished epoch in {folder}; only runs with "
-            "--keep-states can be resumed: run it again from the start."
+            f"{run} kept no training state of a finished epoch in {folder}", again or NO_STATES
         )
     epoch = max(logged)
-    file, remedy = folder / state_name(epoch), GO_BACK if len(logged) > 1 else BEGIN_ANEW
+    file = folder / state_name(epoch)
+    remedy = GO_BACK if len(logged) > 1 else again or BEGIN_ANEW
     try:
         state = digests(StateFile(str(file)).of_rank(0))
     except ContractError as error:

@@ -28,6 +28,7 @@ from tests.builders import Scenario, make_bundle, make_request
 
 STATE = {"parameter": "p", "velocity": "v", "statistic": "s"}
 FIRST = Resumption("first", 2, STATE, 3, 3, "lost", 5_000, 1_000, 10**9, "boot", 7.5)
+AGAIN = "; resume the run first again: this one went on after its epoch 2"
 
 
 def request(folder: Path, **parallel: Any) -> RunRequest:
@@ -78,18 +79,25 @@ def test_the_data_are_those_of_the_run_before_whenever_they_were_read(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("kept", "chosen"),
+    ("kept", "before", "chosen"),
     [
-        ([(2, "right"), (10, "right"), (9, "right")], 10),
-        ([(2, "right"), (10, "gone")], 2),
-        ([(2, "right"), (10, "wrong")], resume.GO_BACK),
-        ([(10, "wrong")], resume.BEGIN_ANEW),
-        ([(2, "gone"), (10, "wrong")], resume.BEGIN_ANEW),
-        ([(2, "gone")], "kept no training state"),
+        ([(2, "right"), (10, "right"), (9, "right")], None, 10),
+        ([(2, "right"), (10, "gone")], None, 2),
+        ([(2, "right"), (10, "wrong")], None, resume.GO_BACK),
+        ([(10, "wrong")], None, resume.BEGIN_ANEW),
+        ([(2, "gone"), (10, "wrong")], None, resume.BEGIN_ANEW),
+        ([(2, "gone")], None, f"kept no training state .*; {resume.NO_STATES}"),
+        ([(5, "right"), (10, "wrong")], FIRST, resume.GO_BACK),
+        ([(10, "wrong")], FIRST, AGAIN),
+        ([], FIRST, f"kept no training state .*{AGAIN}"),
     ],
 )
 def test_a_run_goes_on_from_the_last_state_that_it_kept(
-    kept: list[tuple[int, str]], chosen: int | str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kept: list[tuple[int, str]],
+    before: Resumption | None,
+    chosen: int | str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run, folder = tmp_path / "run", states_folder(tmp_path / "run")
     folder.mkdir()
@@ -105,12 +113,13 @@ def test_a_run_goes_on_from_the_last_state_that_it_kept(
         resume, "digests", lambda path: path.name if path.read_text() == "right" else "other"
     )
     log: Any = SimpleNamespace(all=lambda key: events if key == "state_digests" else [])
+    record: Any = SimpleNamespace(resumed=before and vars(before))
     if isinstance(chosen, int):
         name = state_name(chosen)
-        assert resume._last_state(run, log) == (folder / name, chosen, name)
+        assert resume._last_state(run, record, log) == (folder / name, chosen, name)
     else:
         with pytest.raises(SuiteError, match=chosen):
-            resume._last_state(run, log)
+            resume._last_state(run, record, log)
 
 
 @pytest.mark.parametrize(
