@@ -199,7 +199,7 @@ def _planned(
         except SuiteError as error:
             failed.append(nights.PlannedWorkload(request.workload.name, None, False, str(error)))
     if not looks:
-        raise Reported("\n".join(f"{each.workload}: {each.reason}" for each in failed))
+        raise SuiteError("\n".join(f"{each.workload}: {each.reason}" for each in failed))
     left_s = max(0.0, ends_s - time.monotonic())
     planned = (*nights.plan_night(looks, left_s), *failed)
     output.mkdir(parents=True, exist_ok=True)
@@ -254,7 +254,7 @@ def _restart(command: str) -> None:
             f"--restart {command!r} ended with exit code {code}; give a command that restarts"
             " the machine."
         )
-    raise Reported(
+    raise SuiteError(
         "The machine restarts before the next run. After the restart, rerun the same command to"
         " continue."
     )

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from suite import api
 from suite.cli import night
-from suite.cli.app import app
+from suite.cli.app import app, main
 from suite.errors import SuiteError
 from suite.experiments.night import (
     Night,
@@ -130,9 +130,29 @@ class Board:
         return SimpleNamespace(path=request.directory)
 
 
+def error_of(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Any:
+    """The sentence of a command that ends with an error, as --json has it."""
+    monkeypatch.setattr("sys.argv", ["suite", *words, "--json"])
+    with pytest.raises(SystemExit):
+        main()
+    return json.loads(capsys.readouterr().out)["error"]
+
+
+def test_a_night_without_a_look_is_an_object_of_its_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    requests = [SimpleNamespace(workload=SimpleNamespace(name="vgg11"))]
+    monkeypatch.setattr("suite.cli.night.resolve_workloads", lambda *_: (requests, {}))
+    monkeypatch.setattr("suite.cli.night.look_within", looked)
+    words = ["night", "vgg11", "--output", str(tmp_path / "night")]
+    assert error_of(words, monkeypatch, capsys) == "vgg11: no batch fits into memory"
+
+
 @pytest.mark.usefixtures("builds_a_site")
 def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     board, night = Board(), str(tmp_path / "night")
     monkeypatch.setattr(api, "run", board.run)
@@ -162,8 +182,8 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     monkeypatch.setattr("suite.experiments.night.boot_id", lambda: boot)
     refused = CliRunner().invoke(app, [*words, "--restart", "false"])
     assert "--restart 'false' ended with exit code 1" in str(refused.exception)
-    begun = CliRunner().invoke(app, [*words, "--restart", "true"])
-    assert "The machine restarts" in str(begun.exception) and len(board.made) == 2, "same session"
+    restarting = error_of([*words, "--restart", "true"], monkeypatch, capsys)
+    assert "The machine restarts" in restarting and len(board.made) == 2, "same session"
     monkeypatch.delattr("suite.cli.night.look_within")  # the plan is kept
     answer = CliRunner().invoke(app, [*words, "--json"])
     found = json.loads(answer.stdout)
