@@ -141,7 +141,8 @@ def _nothing_fits(plan: nights.Night) -> str:
 def _command(begun: nights.Night, output: Path) -> str:
     settings = ("division", "framework", "accelerator")
     options = [word for name in settings for word in (f"--{name}", getattr(begun, name))]
-    return shell_command("suite night", *begun.workloads, *options, "--output", output)
+    within = () if begun.within_s is None else ("--within", f"{begun.within_s:.0f}s")
+    return shell_command("suite night", *begun.workloads, *within, *options, "--output", output)
 
 
 def _show(

@@ -199,7 +199,8 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     for others in (["vgg11"], ["lenet", "--accelerator", "cpu"]):
         other = CliRunner().invoke(app, ["night", *others, "--output", night])
         assert "choose another --output" in str(other.exception)
-        assert "`suite night lenet --division closed --framework" in str(other.exception)
+        same = "`suite night lenet --within 240s --division closed --framework pytorch"
+        assert same in str(other.exception)
     (tmp_path / "night/night.json").write_text('{"schema": 1, "planned": [{}]}')
     damaged = CliRunner().invoke(app, words)
     assert "night.json is not as the suite writes it" in str(damaged.exception)
