@@ -145,7 +145,8 @@ def runs_of(folder: Path, planned: Sequence[PlannedWorkload]) -> Iterator[tuple[
 def is_of_this_session(folder: Path, planned: Sequence[PlannedWorkload], workload: str) -> bool:
     """Whether a run of the workload was made since the machine started."""
     runs = (Bundle(run) for name, _, run in runs_of(folder, planned) if name == workload)
-    return any(run.is_sealed and run.json(SYSTEM).get("boot") == boot_id() for run in runs)
+    sealed = (run for run in runs if run.is_sealed and (run.path / SYSTEM).is_file())
+    return any(run.json(SYSTEM).get("boot") == boot_id() for run in sealed)
 
 
 def is_made(run: Path) -> bool:

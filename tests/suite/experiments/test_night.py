@@ -17,6 +17,7 @@ from suite.errors import SuiteError
 from suite.experiments.night import (
     Night,
     PlannedWorkload,
+    is_of_this_session,
     plan_night,
     run_s_of,
     runs_of,
@@ -148,6 +149,19 @@ def test_a_night_without_a_look_is_an_object_of_its_error(
     monkeypatch.setattr("suite.cli.night.look_within", looked)
     words = ["night", "vgg11", "--output", str(tmp_path / "night")]
     assert error_of(words, monkeypatch, capsys) == "vgg11: no batch fits into memory"
+
+
+def test_a_run_that_was_cut_off_before_its_machine_was_described_is_of_no_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = (PlannedWorkload("lenet", 60.0, True),)
+    _, _, run = next(runs_of(tmp_path, planned))
+    make_bundle(run)
+    boot = json.loads((run / "system.json").read_text())["boot"]
+    monkeypatch.setattr("suite.experiments.night.boot_id", lambda: boot)
+    assert is_of_this_session(tmp_path, planned, "lenet")
+    (run / "system.json").unlink()
+    assert not is_of_this_session(tmp_path, planned, "lenet")
 
 
 @pytest.mark.usefixtures("builds_a_site")
