@@ -96,7 +96,7 @@ def night(
     _say_what_keeps_it()
     plan = _planned(begun or asked, settings, limit_s, output)
     problems = _make_runs(settings, plan.planned, output, restart)
-    made = [run for *_, run in nights.runs_of(output, plan.planned) if Bundle(run).is_sealed]
+    made = [run for *_, run in nights.runs_of(output, plan.planned) if nights.is_finished(run)]
     _show(made, plan.planned, output, json)
     if problems or not made:
         raise Reported("\n".join(problems or [_nothing_fits(plan)]))

@@ -154,7 +154,7 @@ def make_runs(requests: Iterable[RunRequest], json: bool, verbose: bool) -> list
 
 def say_what_next(runs: Sequence[BoardRun]) -> None:
     """The command that packages the runs of the set."""
-    made = [run.path for run in runs if Bundle(run.path).is_sealed]
+    made = [run.path for run in runs if nights.is_finished(run.path)]
     settings = runs[0].settings
     if made and settings.division is Division.CLOSED:
         options = ("--org", settings.org, "--availability", "available")

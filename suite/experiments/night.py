@@ -153,4 +153,9 @@ def is_made(run: Path) -> bool:
     """Whether the run was finished before; one that was cut off after its training is closed."""
     if (run / RUN).is_file() and not Bundle(run).is_sealed:
         finish(run)
+    return is_finished(run)
+
+
+def is_finished(run: Path) -> bool:
+    """Whether the run finished and its bundle is sealed; that of one that was cut off may be."""
     return Bundle(run).is_sealed and Bundle(run).run().status == "finished"

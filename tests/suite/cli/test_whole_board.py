@@ -238,6 +238,11 @@ def test_the_end_names_the_command_that_packages_the_set(
     good_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (run,) = planned_runs(TrainingOptions(seed=1), CLOSED, ("lenet",), Path("out"))
-    say_what_next([whole_board.BoardRun(run.training, run.settings, good_bundle)])
+    runs = [whole_board.BoardRun(run.training, run.settings, good_bundle)]
+    say_what_next(runs)
     said = capsys.readouterr().out
     assert f"suite package {good_bundle} --org acme --availability available" in said
+    record = json.loads((good_bundle / RUN).read_text())
+    (good_bundle / RUN).write_text(json.dumps({**record, "status": "interrupted"}))
+    say_what_next(runs)
+    assert not capsys.readouterr().out, "a run that was cut off cannot be handed in"

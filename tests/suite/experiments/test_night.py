@@ -21,6 +21,7 @@ from suite.experiments.night import (
     plan_night,
     run_s_of,
     runs_of,
+    save,
     with_more_time,
 )
 from suite.experiments.quick import QuickLook
@@ -162,6 +163,30 @@ def test_a_run_that_was_cut_off_before_its_machine_was_described_is_of_no_sessio
     assert is_of_this_session(tmp_path, planned, "lenet")
     (run / "system.json").unlink()
     assert not is_of_this_session(tmp_path, planned, "lenet")
+
+
+def test_a_run_that_was_cut_off_and_cannot_be_made_again_is_not_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is sealed, and has no figures if it had made no step."""
+    planned = (PlannedWorkload("lenet", 60.0, True),)
+    save(tmp_path, Night("closed", "pytorch", "auto", ("lenet",), planned))
+    made, cut_off, _ = (run for *_, run in runs_of(tmp_path, planned))
+    for run in (made, cut_off):
+        make_bundle(run)
+    record = json.loads((cut_off / "run.json").read_text())
+    (cut_off / "run.json").write_text(json.dumps({**record, "status": "interrupted"}))
+    (cut_off / "summary.json").unlink()
+
+    def refused(*_: object) -> None:
+        raise SuiteError("The disk is full")
+
+    drawn: list[Path] = []
+    monkeypatch.setattr(api, "resolve", refused)
+    monkeypatch.setattr(api, "report", lambda runs, *_, **__: drawn.extend(runs))
+    answer = CliRunner().invoke(app, ["night", "lenet", "--output", str(tmp_path), "--json"])
+    assert drawn == [made] and list(json.loads(answer.stdout)["runs"]) == [str(made)]
+    assert str(answer.exception).count("The disk is full") == 2
 
 
 @pytest.mark.usefixtures("builds_a_site")
