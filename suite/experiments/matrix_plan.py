@@ -382,6 +382,8 @@ def _run(
     alone = next((name for name in ("isolation", "neighbours") if name in values.given), None)
     if alone is not None and options.placement.hosts:
         raise SuiteError(f"{alone} is for one rank on this machine; leave --hostfile out.")
+    if values.neighbours and options.placement.ranks > 1:
+        raise SuiteError("neighbours is for one rank; leave --ranks-per-node out.")
     if values.neighbours is not None and not 0 <= values.neighbours <= MAX_NEIGHBOURS:
         raise SuiteError(f"neighbours {values.neighbours}: choose 0 to {MAX_NEIGHBOURS}.")
     limited = next((name for name in LIMITS if name in values.given), None)

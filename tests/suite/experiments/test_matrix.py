@@ -37,6 +37,7 @@ from suite.experiments.matrix_plan import (
 from suite.experiments.planned_runs import resolve_planned, run_matrix, validate_requests
 from suite.files.paths import repository_root
 from suite.launch.isolation import Isolation
+from suite.launch.placement import Placement
 from suite.machine.limits import read_limit
 from suite.machine.modes.requested_mode import RequestedMode
 from suite.metrics.matrix_record import MatrixPointPlan, VariedSetting, read_matrix
@@ -359,6 +360,14 @@ def test_neighbours_reach_the_run_and_its_mark(tmp_path: Path) -> None:
     assert shared.study is not None and dict(shared.study.settings) == {"neighbours": "1"}
     with pytest.raises(SuiteError, match="neighbours -1: choose 0 to"):
         planned(MatrixDefinition(seeds=1, vary=Vary(neighbours=(-1,))))
+
+
+def test_neighbours_are_refused_beside_several_ranks() -> None:
+    """Ranks wait for the harness for some seconds only, and it waits for neighbours."""
+    several = replace(OPTIONS, placement=Placement(ranks_per_node=2))
+    with pytest.raises(SuiteError, match="neighbours is for one rank; leave --ranks-per-node out"):
+        plan_matrix(MatrixDefinition(device="generic", vary=Vary(neighbours=(0, 1))), several)
+    assert plan_matrix(MatrixDefinition(device="generic", vary=Vary(neighbours=(0,))), several).runs
 
 
 def test_a_container_and_a_limit_of_a_cgroup_contradict_each_other() -> None:
