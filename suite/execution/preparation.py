@@ -19,6 +19,7 @@ from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
 from suite.datasets.digest_lists import decoded_lines_of, digest_of_list, lines_of
 from suite.datasets.layouts import root_of, table_pictures
+from suite.errors import SuiteError
 from suite.execution.power_pulse import Pulse, run_pulse
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
@@ -66,9 +67,16 @@ class Preparation:
 
 def prepare_data(request: RunRequest, remote: RemoteRecorders) -> RunRequest:
     """Record the digests of the data, then empty or fill the page cache of every node; returns the
-    request with ``cache_cleared`` set."""
+    request with ``cache_cleared`` set. Raises SuiteError for data that cannot be read."""
     data, path = request.training.data, request.directory
-    write_data_record(path, digest_data(data.name, Path(data.directory)))
+    try:
+        digests = digest_data(data.name, Path(data.directory))
+    except OSError as error:  # else it would be one of the run directory
+        raise SuiteError(
+            f"{error.filename or data.directory} cannot be read: {error.strerror or error}",
+            "make it readable, or move the data set to another disk",
+        ) from error
+    write_data_record(path, digests)
     if request.resume is not None:
         refuse_other_data(path, request.resume.run)
     are_cold = remote.prepare()
