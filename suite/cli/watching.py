@@ -37,9 +37,10 @@ class Pace:
         self._evaluation = (
             EVALUATION_OF_STEP * training.data.eval_samples / training.global_batch_size
         )
-        self._most = self._work(training.epochs * self.whole, training.epochs)
+        steps = training.epochs * self.whole
         if training.steps is not None:
-            self._most = self._work(training.steps, training.steps // self.whole)
+            steps = min(steps, training.steps)
+        self._most = self._work(steps, steps // self.whole)
         self.started_ns: int | None = None
         self.steps = self._evaluations = self._before = 0
         self._begun: float | None = None

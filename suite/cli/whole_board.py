@@ -127,7 +127,9 @@ def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolv
 def _run_s(found: QuickLook, request: RunRequest) -> float | None:
     """What a run takes, by its first look: until the target, or until it stops before."""
     training, epoch_s = request.training, nights.epoch_s_of(found)
-    epochs = training.epochs if training.steps is None else training.steps / steps_of_epoch(request)
+    epochs: float = training.epochs
+    if training.steps is not None:
+        epochs = min(epochs, training.steps / steps_of_epoch(request))
     to_end_s = None if epoch_s is None else epoch_s * epochs
     to_target_s = None if training.target_accuracy is None else nights.run_s_of(found)
     return min((time_s for time_s in (to_end_s, to_target_s) if time_s is not None), default=None)

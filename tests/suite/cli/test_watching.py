@@ -68,6 +68,14 @@ def test_a_resumed_run_is_estimated_from_its_own_steps_and_a_limited_one_to_its_
         assert pace.left_s(50 * S) == pytest.approx(50)
 
 
+def test_a_step_limit_beyond_the_last_epoch_limits_nothing() -> None:
+    pace = Pace(of_steps(100, epochs=2, limit=1000))
+    pace.event(happened("run_start", 0))
+    pace.event(happened("epoch_start", 0, 1))
+    pace.steps = 50
+    assert (pace.share, pace.left_s(50 * S)) == (0.25, pytest.approx(150))
+
+
 def test_an_evaluation_takes_its_share_of_the_time_that_is_left() -> None:
     """30 samples are evaluated in the time of ten steps of one sample; so does an epoch."""
     training = of_steps(10, epochs=3)

@@ -109,6 +109,8 @@ def test_the_hours_are_told_from_a_first_look(
     assert "a run takes 1 h 40 min\n" in told(TrainingOptions(), CLOSED)  # 5 epochs
     assert "a run takes 10 min\n" in told(TrainingOptions(steps=50), whole)
     assert "a run takes 10 h\n" in told(TrainingOptions(no_target=True), whole)
+    beyond = TrainingOptions(no_target=True, steps=5000)  # 50 epochs of 30
+    assert "a run takes 10 h\n" in told(beyond, whole)
 
 
 @pytest.mark.parametrize(
