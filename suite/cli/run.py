@@ -43,7 +43,7 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
     if settings.boards is not None:
         return _fleet(settings.boards, settings, training)
     planned = _board_runs(training, settings)
-    left = possible_requests(planned, resolve_requests) if planned else {}
+    left = possible_requests(planned, resolve_requests, training.dry_run) if planned else {}
     requests = list(left.values()) if planned else resolve_requests(training, settings)
     _refuse_invalid(requests, settings, training.json)
     _warn_of_nonce(settings)

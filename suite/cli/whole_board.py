@@ -70,10 +70,13 @@ def _numbered(
             yield f"seed-{seed}", replace(training, seed=seed), settings
 
 
-def possible_requests(runs: Sequence[BoardRun], resolve: Resolve) -> dict[Path, RunRequest]:
-    """The requests of the runs that are left to make, by their directories. Workloads that this
-    machine cannot train are named once; raises SuiteError where it can train none, and for a run
-    with other settings in a directory."""
+def possible_requests(
+    runs: Sequence[BoardRun], resolve: Resolve, to_show: bool = False
+) -> dict[Path, RunRequest]:
+    """The requests of the runs that are left to make, by their directories; ``to_show`` those of
+    all runs, without a look into directories. Workloads that this machine cannot train are named
+    once; raises SuiteError where it can train none, and for a run with other settings in a
+    directory."""
     requests, problems = dict[Path, RunRequest](), dict[str, str]()
     for run in runs:
         workload = str(run.settings.workload)
@@ -85,6 +88,8 @@ def possible_requests(runs: Sequence[BoardRun], resolve: Resolve) -> dict[Path, 
     tell_left_out(problems)
     if not requests:
         raise SuiteError("None of the board's workloads can be trained; the lines above say why.")
+    if to_show:
+        return requests
     are_made = are_done(list(requests.values()))
     return {
         path: request

@@ -11,7 +11,7 @@ import pytest
 
 from reference_impls.contract import request_from_dict
 from suite.api import Division, RunRequest
-from suite.bundle.layout import RUN
+from suite.bundle.layout import MANIFEST, RUN
 from suite.bundle.reader import Bundle
 from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
@@ -234,6 +234,20 @@ def test_a_run_that_is_made_is_kept_and_one_of_other_settings_refused(
     record = json.loads((place / RUN).read_text())
     (place / RUN).write_text(json.dumps({**record, "status": "interrupted"}))
     assert list(possible_requests(runs, recorded)) == [place]
+
+
+def test_a_dry_run_shows_every_run_and_seals_none(good_bundle: Path, tmp_path: Path) -> None:
+    request = request_from_dict(dict(Bundle(good_bundle).run().request))
+    place = Path(shutil.copytree(good_bundle, tmp_path / "lenet/seed-1"))
+    (place / MANIFEST).unlink()
+
+    def recorded(training: TrainingOptions, settings: RunSettings) -> list[Any]:
+        return [SimpleNamespace(training=request, directory=settings.output)]
+
+    runs = planned_runs(TrainingOptions(seed=1), CLOSED, ("lenet",), tmp_path)
+    assert list(possible_requests(runs, recorded, to_show=True)) == [place]
+    assert not (place / MANIFEST).exists()
+    assert not possible_requests(runs, recorded) and (place / MANIFEST).exists()
 
 
 def test_the_end_names_the_command_that_packages_the_set(
