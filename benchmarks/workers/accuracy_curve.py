@@ -18,7 +18,8 @@ from reference_impls.updates import learning_rate, steps_per_epoch
 def correct_predictions(request: contract.Request, parts: int) -> list[int]:
     """Of an evaluation after each of ``parts`` parts of every epoch, as many mini-batches in each
     as there can be."""
-    implementation, pipeline, _ = build(request, World())
+    built = build(request, World())
+    implementation, pipeline = built.implementation, built.pipeline
     whole, steps, found = steps_per_epoch(request), count(), []
     for epoch in range(1, request.epochs + 1):
         for place, batch in enumerate(pipeline.training(epoch), 1):

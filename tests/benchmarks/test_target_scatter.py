@@ -1,8 +1,19 @@
 """When seeds reached a target, by how often they were evaluated."""
 
+import runpy
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from benchmarks.target_scatter import Curves, crossed, table
+from reference_impls.contract import Batch, Implementation, Pipeline, StepResult
+from reference_impls.loop import Built
+from suite.files.paths import repository_root
+from tests.builders import Scenario, make_request
 
 CURVES = Curves(
     "lenet",
@@ -47,3 +58,39 @@ def test_the_coefficient_of_variation_is_of_targets_that_every_seed_reached(
         ["96.00%", "4", "2 of 2", "0.75", "0.5", "1", "47%"],
         ["99.00%", "4", "1 of 2", "2.00", "2", "2", "—"],
     ]
+
+
+class Learner(Implementation, Pipeline):
+    """Five mini-batches an epoch; each step it learns one sample more."""
+
+    learned = 0
+
+    def training(self, epoch: int) -> Iterator[Batch]:
+        return iter([Batch([], [])] * 5)
+
+    def evaluation(self) -> Iterator[Batch]:
+        return iter([Batch([], [])])
+
+    def to_device(self, batch: Batch) -> Batch:
+        return batch
+
+    def step(self, device_batch: Any, learning_rate: float, share: float) -> StepResult:
+        self.learned += 1
+        return StepResult(1.0, 0.0)
+
+    def count_correct(self, device_batch: Any) -> int:
+        return self.learned
+
+
+def test_a_seed_is_evaluated_after_every_part_of_an_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an implementation in PyTorch's place."""
+    learner, request = Learner(), make_request(tmp_path, Scenario())
+    request = request._replace(
+        data=request.data._replace(train_samples=10), global_batch_size=2, epochs=2
+    )
+    pytorch = SimpleNamespace(build=lambda request, world: Built(learner, learner, {}))
+    monkeypatch.setitem(sys.modules, "reference_impls.pytorch.implementation", pytorch)
+    worker = runpy.run_path(str(repository_root() / "benchmarks/workers/accuracy_curve.py"))
+    assert worker["correct_predictions"](request, parts=2) == [3, 5, 8, 10]
