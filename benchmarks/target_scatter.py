@@ -100,7 +100,7 @@ def table(
             epochs = [one for one in found if one is not None]
             spread = (
                 f"{statistics.stdev(epochs) / statistics.fmean(epochs):.0%}"
-                if len(epochs) == len(found)
+                if len(epochs) == len(found) > 1
                 else "—"
             )
             ends = (

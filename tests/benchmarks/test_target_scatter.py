@@ -60,6 +60,12 @@ def test_the_coefficient_of_variation_is_of_targets_that_every_seed_reached(
     ]
 
 
+def test_a_single_seed_has_no_coefficient_of_variation(capsys: pytest.CaptureFixture[str]) -> None:
+    table([Curves("lenet", 1, {"1": (0.99,)})], [0.98], [1])
+    row = capsys.readouterr().out.splitlines()[-1]
+    assert row == "| 98.00% | 1 | 1 of 1 | 1.00 | 1 | 1 | — |"
+
+
 class Learner(Implementation, Pipeline):
     """Five mini-batches an epoch; each step it learns one sample more."""
 
