@@ -13,6 +13,7 @@ prints when the seeds first reached each target, by the number of parts between 
 import argparse
 import json
 import statistics
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -23,6 +24,7 @@ from reference_impls import contract
 from suite import api
 from suite.api import Division, RunOptions
 from suite.catalog.frameworks import REFERENCE, load_framework
+from suite.errors import SuiteError
 from suite.files.json_file import read_json, write_json
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import find_environment
@@ -30,17 +32,38 @@ from suite.launch.environments import find_environment
 
 @dataclass(frozen=True)
 class Curves:
-    """Accuracies of every seed after each of ``parts`` parts of its epochs."""
+    """Accuracies of every seed after each of ``parts`` parts of its epochs, with the settings of
+    the training; None: the workload's."""
 
     workload: str
     parts: int
     by_seed: Mapping[str, Sequence[float]]
+    data: str | None = None
+    epochs: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+
+    @property
+    def settings(self) -> "Curves":
+        """All but the accuracies."""
+        return replace(self, by_seed={})
 
 
 def train(options: RunOptions, output: Path, seeds: Sequence[int], parts: int) -> None:
     """One training after another; each is kept when it has ended, and seeds that are kept are not
-    trained again."""
-    curves = Curves(**read_json(output)) if output.exists() else Curves(options.workload, parts, {})
+    trained again. Raises SuiteError for an output that has curves of other settings."""
+    asked = Curves(
+        options.workload,
+        parts,
+        {},
+        options.data,
+        options.epochs,
+        options.batch_size,
+        options.learning_rate,
+    )
+    curves = Curves(**read_json(output)) if output.exists() else asked
+    if curves.settings != asked:
+        raise SuiteError(f"{output} has curves of other settings; name another file.")
     for seed in (seed for seed in seeds if str(seed) not in curves.by_seed):
         request = api.resolve(replace(options, seed=seed), to_show=True).training
         with tempfile.TemporaryDirectory(prefix="curves-") as folder:
@@ -88,7 +111,10 @@ def crossed(curves: Curves, target: float, every: int, mean_of: int = 1) -> list
 def table(
     several: Sequence[Curves], targets: Sequence[float], every: Sequence[int], mean_of: int = 1
 ) -> None:
-    """A row for each target and distance of evaluations."""
+    """A row for each target and distance of evaluations. Raises SuiteError for curves of different
+    settings."""
+    if any(curves.settings != several[0].settings for curves in several):
+        raise SuiteError("The files have curves of different settings; type a command for each.")
     print(
         "| target | evaluations an epoch | seeds that reached it | epochs: mean | least | most |"
         " coefficient of variation |"
@@ -155,4 +181,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SuiteError as error:
+        sys.exit(f"error: {error}")

@@ -3,15 +3,20 @@
 import runpy
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from benchmarks.target_scatter import Curves, crossed, table
+from benchmarks.target_scatter import Curves, crossed, table, train
 from reference_impls.contract import Batch, Implementation, Pipeline, StepResult
 from reference_impls.loop import Built
+from suite.api import Division, RunOptions
+from suite.catalog.frameworks import REFERENCE
+from suite.errors import SuiteError
+from suite.files.json_file import write_json
 from suite.files.paths import repository_root
 from tests.builders import Scenario, make_request
 
@@ -64,6 +69,25 @@ def test_a_single_seed_has_no_coefficient_of_variation(capsys: pytest.CaptureFix
     table([Curves("lenet", 1, {"1": (0.99,)})], [0.98], [1])
     row = capsys.readouterr().out.splitlines()[-1]
     assert row == "| 98.00% | 1 | 1 of 1 | 1.00 | 1 | 1 | — |"
+
+
+@pytest.mark.parametrize(
+    ("changed", "parts"),
+    [({}, 8), ({"workload": "vgg11"}, 4), ({"data": "digits"}, 4), ({"learning_rate": 0.01}, 4)],
+)
+def test_kept_curves_are_continued_with_their_own_settings_only(
+    changed: dict[str, Any], parts: int, tmp_path: Path
+) -> None:
+    kept, own = tmp_path / "curves.json", RunOptions(Division.OPEN, "auto", "lenet", REFERENCE)
+    write_json(kept, asdict(CURVES))
+    train(own, kept, [1, 2], 4)
+    with pytest.raises(SuiteError, match=r"has curves of other settings; name another file\.$"):
+        train(replace(own, **changed), kept, [1, 2], parts)
+
+
+def test_curves_of_different_settings_share_no_row() -> None:
+    with pytest.raises(SuiteError, match="different settings"):
+        table([CURVES, replace(CURVES, parts=8)], [0.98], [4])
 
 
 class Learner(Implementation, Pipeline):
