@@ -1,11 +1,9 @@
 """Judges predictions of modes: on laws of simulated boards, or on really measured modes.
 
-    python -m benchmarks.predict_modes                                  every law of
-    benchmarks/predict_laws, 100 draws each python -m benchmarks.predict_modes --laws my_law.py
-    other_law.py    laws that the authors of the model did not write python -m
-    benchmarks.predict_modes --family 90                      random laws of many shapes, one draw
-    each python -m benchmarks.predict_modes --table modes.csv --profiled 8   splits of a table, or
-    of a sweep, in which every mode was measured
+    python -m benchmarks.predict_modes                                 every law, 100 draws each
+    python -m benchmarks.predict_modes --laws my_law.py other_law.py   laws of other authors
+    python -m benchmarks.predict_modes --family 90                     random laws, one draw each
+    python -m benchmarks.predict_modes --table modes.csv --profiled 8  splits of measured modes
 
 A draw has its own modes, noise and question. Of its modes the last two are those that `suite
 predict` recommends for the question. Scores are of modes that were not profiled. Prints Markdown:

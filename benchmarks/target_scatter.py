@@ -1,8 +1,9 @@
 """How widely the epochs to a target scatter over seeds, by target and by how often a run evaluates.
 
     python -m benchmarks.target_scatter train DATA CURVES.json SEED… [--workload lenet --parts 4
-    --epochs 10 --batch-size 16 --learning-rate 0.005] python -m benchmarks.target_scatter table
-    CURVES.json… [--targets 0.98,0.99 --every 4,2,1 --mean-of 1]
+        --epochs 10 --batch-size 16 --learning-rate 0.005]
+    python -m benchmarks.target_scatter table CURVES.json… [--targets 0.98,0.99 --every 4,2,1
+        --mean-of 1]
 
 ``train`` trains every seed through all epochs in PyTorch, with the workload's settings unless
 others are named, and keeps the accuracy after each of ``parts`` parts of every epoch. ``table``

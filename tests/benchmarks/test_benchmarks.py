@@ -1,6 +1,7 @@
 """The benchmarks are found, their statistics are right, their page is rendered from the record, and
 failures are reported on it."""
 
+import ast
 import json
 import math
 import random
@@ -49,6 +50,14 @@ def test_every_declared_helper_exists() -> None:
     assert all(
         any(module.startswith(f"{room}.") for module in modules) for room in discovery.HELPER_ROOMS
     )
+
+
+def test_every_command_in_the_help_of_a_program_begins_a_line() -> None:
+    for path in (ROOT / "benchmarks").rglob("*.py"):
+        description = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        for line in description.splitlines():
+            if line.startswith("    "):
+                assert "python -m" not in line.lstrip()[1:], path.name
 
 
 @pytest.mark.parametrize("benchmark", discovery.discover().values(), ids=discovery.discover())
