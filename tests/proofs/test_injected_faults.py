@@ -8,10 +8,20 @@ import pytest
 
 from proofs.injected_faults import __main__ as campaign
 from suite.errors import COULD_NOT
+from suite.files.paths import repository_root
 
 
 def test_every_fault_can_be_made() -> None:
     assert campaign.stale(campaign.faults()) == []
+
+
+def test_every_fault_is_another_one_and_in_the_room_of_its_file() -> None:
+    made: dict[tuple[str, str], str] = {}
+    for fault in campaign.faults():
+        text = (repository_root() / fault.file).read_text(encoding="utf-8")
+        change = fault.file, text.replace(fault.old, fault.new)
+        assert made.setdefault(change, fault.id) == fault.id
+        assert fault.file.startswith(fault.room), fault.id
 
 
 def test_faults_whose_text_is_gone_are_named_before_any_test_is_run(
