@@ -27,7 +27,7 @@ from pathlib import Path
 from proofs.figures import hand_over
 from proofs.injected_faults.reached import run_all, run_tests, shares, tests_at
 from proofs.result import current_commit
-from suite.errors import COULD_NOT
+from suite.errors import COULD_NOT, SuiteError
 from suite.files.canonical import sha256_of_text
 from suite.files.paths import repository_root
 
@@ -163,7 +163,8 @@ def _copy(folder: Path) -> Path:
 
 
 def _noticed(fault: Fault, copy: Path, coverage: Path) -> tuple[str, str]:
-    """By what, and the first test that failed."""
+    """By what, and the first test that failed. Raises SuiteError where tests cannot be run, whether
+    the fault is made or not."""
     path = copy / fault.file
     text = path.read_text(encoding="utf-8")
     room = [_tests_of_room(path, copy)]
@@ -185,9 +186,16 @@ def _noticed(fault: Fault, copy: Path, coverage: Path) -> tuple[str, str]:
                 path.write_text(text, encoding="utf-8")
             if not first:
                 break
-            if first == COLLECTION or not _first_failure([first], copy, every_case):
+            alone = tests if first == COLLECTION else [first]
+            without = _first_failure(alone, copy, every_case, fail_anyway)
+            if not without:
                 return by, first
-            fail_anyway.append(first)
+            if first == without == COLLECTION:
+                raise SuiteError(
+                    f"The tests of fault {fault.id} cannot be run, not even without it; make room"
+                    " on the disk and in memory, and type the same command to continue."
+                )
+            fail_anyway.append(without if first == COLLECTION else first)
     return BY_NOTHING, ""
 
 
@@ -215,4 +223,8 @@ def _failed(ran: subprocess.CompletedProcess[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except SuiteError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(COULD_NOT)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proofs.injected_faults import __main__ as campaign
-from suite.errors import COULD_NOT
+from suite.errors import COULD_NOT, SuiteError
 from suite.files.paths import repository_root
 
 
@@ -58,3 +58,27 @@ def test_what_was_found_is_kept_for_the_files_as_they_were(
         test.write_text(text)
         found.add(campaign.checkout())
     assert len(found) == 3
+
+
+@pytest.mark.parametrize("breaks_without", [False, True])
+def test_tests_that_break_down_without_the_fault_too_have_not_noticed_it(
+    breaks_without: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a full disk: pytest ends with an internal error, and names no test."""
+    (tmp_path / "tests").mkdir()
+    source = tmp_path / "module.py"
+    source.write_text("right = True\n")
+    fault = campaign.Fault("F99", "", "", source.name, "True", "False", "")
+
+    def run_tests(*_: object) -> subprocess.CompletedProcess[str]:
+        breaks = breaks_without or "False" in source.read_text()
+        return subprocess.CompletedProcess([], 3 if breaks else 0, "", "")
+
+    monkeypatch.setattr(campaign, "run_tests", run_tests)
+    monkeypatch.setattr(campaign, "tests_at", lambda *_: [])
+    if not breaks_without:
+        found = campaign._noticed(fault, tmp_path, tmp_path / "coverage")
+        assert found == (campaign.BY_TESTS, campaign.COLLECTION)
+        return
+    with pytest.raises(SuiteError, match="fault F99 cannot be run, not even without it"):
+        campaign._noticed(fault, tmp_path, tmp_path / "coverage")
