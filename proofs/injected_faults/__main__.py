@@ -121,10 +121,16 @@ def checkout() -> str:
 
 
 def _fails_without_fault(copy: Path, coverage: Path) -> str:
-    """Run all tests under coverage; the first that fails by itself, too."""
+    """Run all tests under coverage, to keep it where none fails; the first that fails by itself,
+    too."""
     print("all tests under coverage, about 20 minutes", file=sys.stderr, flush=True)
-    suspects = _failed(run_all(copy, coverage))
-    return _first_failure(suspects, copy, every_case=False) if suspects else ""
+    collected = copy.parent / "coverage.data"
+    suspects = _failed(run_all(copy, collected))
+    first = _first_failure(suspects, copy, every_case=False) if suspects else ""
+    if not first:
+        coverage.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(collected, coverage)
+    return first
 
 
 def _show(

@@ -7,7 +7,6 @@ them is left to the tests of its room.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -26,16 +25,12 @@ patch = subprocess
 """
 
 
-def run_all(copy: Path, kept: Path) -> subprocess.CompletedProcess[str]:
-    """Run `make test`'s tests in the copy, to the last one; ``kept`` becomes their coverage, with
-    the tests' names. Where a child's cost is counted, coverage.py's makes a test fail."""
-    collected = copy.parent / "coverage.data"
+def run_all(copy: Path, collected: Path) -> subprocess.CompletedProcess[str]:
+    """Run `make test`'s tests in the copy, to the last one; ``collected`` becomes their coverage,
+    with the tests' names. Where a child's cost is counted, coverage.py's makes a test fail."""
     words = ("--cov", f"--cov-config={_settings(copy)}", "--cov-context=test", "--cov-report=")
     # no CI: a test under coverage takes more than its budget of CPU time
-    ran = run_tests([*words, "tests"], copy, COVERAGE_FILE=str(collected), CI="")
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(collected, kept)
-    return ran
+    return run_tests([*words, "tests"], copy, COVERAGE_FILE=str(collected), CI="")
 
 
 def run_tests(

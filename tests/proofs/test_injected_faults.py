@@ -82,3 +82,23 @@ def test_tests_that_break_down_without_the_fault_too_have_not_noticed_it(
         return
     with pytest.raises(SuiteError, match="fault F99 cannot be run, not even without it"):
         campaign._noticed(fault, tmp_path, tmp_path / "coverage")
+
+
+@pytest.mark.parametrize(
+    ("printed", "first"), [("FAILED tests/a.py::b - c\n", "tests/a.py::b"), ("", "")]
+)
+def test_the_coverage_of_tests_that_fail_without_a_fault_is_not_kept(
+    printed: str, first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the same command runs all of them again once the failing one is mended."""
+    ran = subprocess.CompletedProcess([], int(bool(first)), printed, "")
+
+    def run_all(copy: Path, collected: Path) -> subprocess.CompletedProcess[str]:
+        collected.touch()
+        return ran
+
+    monkeypatch.setattr(campaign, "run_all", run_all)
+    monkeypatch.setattr(campaign, "run_tests", lambda *_: ran)
+    kept = tmp_path / "kept"
+    assert campaign._fails_without_fault(tmp_path / "checkout", kept) == first
+    assert kept.exists() == (not first)
