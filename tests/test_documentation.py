@@ -2,6 +2,8 @@
 own, and what is wrong with a built page is found."""
 
 import re
+import runpy
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,6 +23,19 @@ def test_every_page_of_docs_is_in_the_navigation_once() -> None:
     assert len(names) == len(set(names))
     pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
     assert pages - {HOME} == {name for name in names if name.startswith("docs/")}
+
+
+def test_the_page_of_benchmarks_is_in_the_navigation_once_a_full_run_wrote_it(
+    tmp_path: Path,
+) -> None:
+    program, page = Path("tools/documentation/pages.py"), "docs/benchmarks.md"
+    copy = tmp_path / program
+    copy.parent.mkdir(parents=True)
+    shutil.copy(ROOT / program, copy)
+    assert page not in runpy.run_path(str(copy))["NAVIGATION"]["Evidence"]
+    (tmp_path / "docs").mkdir()
+    (tmp_path / page).touch()
+    assert page in runpy.run_path(str(copy))["NAVIGATION"]["Evidence"]
 
 
 def test_every_link_between_pages_leads_to_a_page(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "Design": ("docs/architecture.md", "docs/decisions.md"),
     "Evidence": (
         "docs/evidence/README.md",
+        *(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/benchmarks.md")),
         *(
             f"docs/evidence/{path.name}"
             for path in sorted(EVIDENCE.glob("*.md"))
@@ -89,7 +90,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "Project": ("CHANGELOG.md", "rules/CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
 }
 """Files of the repository, and generated pages (``reference/``), by the heading of the navigation
-that they are under."""
+that they are under. The page of `make bench` is there once a full run wrote it."""
 DOCUMENTED_MODULES = ("suite.api", "reference_impls.contract", "reporter.data.frames")
 IMAGE_SUFFIXES = (".svg", ".png")
 _LINK = re.compile(r"(?P<mark>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^()\s]+)\)")
