@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import Progress
+from benchmarks.meter_cost import Block, costs
 from benchmarks.runner import discovery
 from benchmarks.runner.benchmark import Benchmark, Ratio, Skipped, median_interval, ratio_of
 from benchmarks.runner.child import usage_of
@@ -23,6 +24,7 @@ from benchmarks.runner.page import MARK, absolute_text, ratio_text, render
 from benchmarks.runner.process import run_command
 from benchmarks.runner.record import Entry, Outcome, read_record, this_commit
 from suite.errors import SuiteError
+from suite.execution.recorder import MeterRecord
 from suite.files.json_file import write_json
 from suite.files.paths import repository_root
 from tests.launchers import with_ctrl_c
@@ -85,6 +87,22 @@ def test_a_ratio_is_the_median_of_the_pairs_with_its_spread() -> None:
     )
     assert (RATIO.compared_value, RATIO.baseline_value) == (2.0, 2.0)
     assert ratio_of("work", "new", "old", [(1.0, 2.0)] * 6).spread == "95 % interval"
+
+
+def test_the_cost_of_all_meters_has_what_they_do_beside_the_recorders_thread() -> None:
+    records = tuple(
+        MeterRecord(name, 1.0, True, "", cost_s=cost_s)
+        for name, cost_s in (("rpi5-pmic", 0.5), ("cpu", 0.1), ("recorder", 0.2))
+    )
+    found = costs([Block(0, 2 * 10**9, 0, records)])
+    assert {each.subject: each.median for each in found} == pytest.approx(
+        {
+            "all meters, their threads and programs included": 0.3,
+            "the recorder's thread, writing included": 0.1,
+            "meter rpi5-pmic": 0.25,
+            "meter cpu": 0.05,
+        }
+    )
 
 
 @pytest.mark.parametrize("count", [6, 9, 30])
