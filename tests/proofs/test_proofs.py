@@ -15,8 +15,17 @@ import pytest
 
 from proofs import __main__ as runner
 from proofs.evidence import OVERVIEW, STALE, pages
+from proofs.figures import SKIPPED_BECAUSE
 from proofs.parts import changed_folders, files_of_proof, folder_digests
-from proofs.proof import DECLARATION, Proof, ProofDeclaration, all_proofs, load_proof, unmet_needs
+from proofs.proof import (
+    DECLARATION,
+    Proof,
+    ProofDeclaration,
+    all_proofs,
+    find_proof,
+    load_proof,
+    unmet_needs,
+)
 from proofs.result import RECORD, REPORT, ProofResult, Verdict, read_result, write_result
 from proofs.simulate_pairs.__main__ import within_bounds
 from suite.errors import SuiteError
@@ -26,6 +35,7 @@ from tests.conftest import interruptible
 ROOT = repository_root()
 PROOFS = all_proofs()
 LEAVES_OUT = re.compile(r"pytest\.mark\.proof|one_of_each\(|\bsome\(|some_framework")
+LOOKED_FOR = re.compile(r'which\("([\w-]+)"\)')
 
 
 def test_every_proof_is_whole() -> None:
@@ -51,6 +61,35 @@ def test_whatever_make_test_leaves_out_is_in_a_proof() -> None:
     ]
     assert len(leaving) > 20
     assert [str(path) for path in leaving if not str(path).startswith(proved)] == []
+
+
+def test_a_proof_installs_the_programs_that_its_tests_look_for() -> None:
+    """pdffonts comes with pdftoppm."""
+    for proof in PROOFS:
+        folders = [ROOT / test for test in proof.declared.tests]
+        paths = [path for each in folders for path in (each, *each.rglob("*.py")) if path.is_file()]
+        looked_for = {
+            name for path in paths for name in LOOKED_FOR.findall(path.read_text(encoding="utf-8"))
+        }
+        installed = {package.partition("=")[0] for package in proof.declared.packages}
+        assert looked_for - {"pdffonts"} <= installed, proof.name
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("runs", "podman is not installed here; apt-get install podman runc."),
+        ("runs", "memory_mb 4 cannot be set, not even by root: /sys/fs/cgroup is read-only."),
+        ("calculations", "cpu_quota 0.5: the kernel offers no cgroup controller for this limit"),
+        ("calculations", "a disk of its own cannot be made here: mount: permission denied."),
+        ("calculations", "reading cannot be slowed down here: io.max: Permission denied"),
+        ("frameworks", "needs the real MNIST files in /data/mnist (set SUITE_TEST_DATA)"),
+        ("command-line", "this user may not make namespaces here"),
+    ],
+)
+def test_what_many_machines_lack_keeps_no_proof_from_being_shown(name: str, reason: str) -> None:
+    found = {"passed": 1, SKIPPED_BECAUSE: [reason]}
+    assert runner._judged(find_proof(name), 0, found) == (Verdict.HOLDS, "")
 
 
 def test_the_pages_of_evidence_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
