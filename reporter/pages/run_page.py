@@ -5,7 +5,7 @@ import shlex
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,41 +23,23 @@ from reporter.figures import over_time
 from reporter.figures.chart import Context, Described
 from reporter.pages.run_headline import run_headline, with_digits
 from reporter.pages.shared import Page, place_drawings, render_page, title_of, unknown_figures
-from suite.bundle.layout import (
-    BASELOAD,
-    COUNTERS,
-    MANIFEST,
-    OUTPUT,
-    READINGS,
-    RUN,
-    STEPS,
-    SUMMARY,
-    SYSTEM,
-)
+from suite.bundle.attached import BEFORE, CHANGED, KEPT
+from suite.bundle.layout import HOSTS, READINGS, SYSTEM
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.node_records import NODES
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.resumption import known_resumption
 from suite.compliance.checker import BundleVerdict
+from suite.compliance.rules.files import ALONE
 from suite.compliance.values import is_number
+from suite.errors import FileError
 from suite.files.archive import add_file
 from suite.files.counted import counted
 from suite.files.evidence_files import EvidenceFiles
 from suite.metrics.summary import read_summary
 
-COPIED = (
-    RUN,
-    SYSTEM,
-    SUMMARY,
-    COUNTERS,
-    NODES,
-    STEPS,
-    READINGS,
-    BASELOAD,
-    log_name(0),
-    OUTPUT,
-    MANIFEST,
-)
+COPIED = (*ALONE, NODES, HOSTS, KEPT, *(f"{BEFORE}/{name}" for name in CHANGED.values()))
+"""Names of files that every manifest may list; other nodes' and ranks' have numbers in theirs."""
 COLUMNS_OF_RANKS = (
     ("samples", "samples"),
     ("busy_ratio", "busy time / mean busy time of all ranks"),
@@ -129,21 +111,17 @@ def run_pages(pages: RunPages, environment: jinja2.Environment) -> Iterator[Page
     place, packed = f"runs/{run['run_id']}/", copied_files(bundle)
     is_packed = pages.files is EvidenceFiles.ARCHIVE
     with tempfile.TemporaryDirectory() if is_packed else nullcontext("") as folder:
-        files = (
-            [_archive(Path(folder) / ARCHIVE, bundle, packed)]
-            if is_packed
-            else [bundle.file(name) for name in packed]
-        )
+        files = {ARCHIVE: _archive(Path(folder) / ARCHIVE, packed)} if is_packed else packed
         yield from _page(pages, bundle, place, files, environment)
-        for file in files:
-            yield Page(f"{place}{file.name}", file, pages.files is EvidenceFiles.LINK)
+        for name, file in files.items():
+            yield Page(f"{place}{name}", file, pages.files is EvidenceFiles.LINK)
 
 
 def _page(
     pages: RunPages,
     bundle: CachedBundle,
     place: str,
-    files: Sequence[Path],
+    files: Mapping[str, Path],
     environment: jinja2.Environment,
 ) -> Iterator[Page]:
     """The page, with links to these files."""
@@ -159,7 +137,7 @@ def _page(
         f"{place}index.html",
         "run",
         charts=charts,
-        files=[(file.name, file.stat().st_size) for file in files],
+        files=[(name, file.stat().st_size) for name, file in files.items()],
         digits=significant,
         with_digits=with_digits,
         how=_method_words,
@@ -172,15 +150,15 @@ def _page(
     )
 
 
-def _archive(target: Path, bundle: Bundle, names: Sequence[str]) -> Path:
-    """Write the bundle's files as a compressed tar, whose bytes depend on them alone."""
+def _archive(target: Path, files: Mapping[str, Path]) -> Path:
+    """Write the files under these names as a compressed tar, whose bytes depend on them alone."""
     with (
         target.open("wb") as sink,
         gzip.GzipFile("", "wb", LEVEL, sink, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w") as tar,
     ):
-        for name in names:
-            add_file(tar, bundle.file(name), name)
+        for name, file in files.items():
+            add_file(tar, file, name)
     return target
 
 
@@ -229,18 +207,18 @@ def _described(timeline: Timeline, evidence: RunEvidence) -> Sequence[Described]
     return over_time.described(timeline, baseload_w)
 
 
-def copied_files(bundle: Bundle) -> list[str]:
-    """Names of the bundle's regular files that can be downloaded."""
+def copied_files(bundle: Bundle) -> dict[str, Path]:
+    """The bundle's plain files that can be downloaded, by their names in it."""
     of_other_nodes = sorted(
         path.name
         for pattern in ("log.rank*.txt", "readings.node*.parquet", "baseload.node*.parquet")
         for path in bundle.path.glob(pattern)
     )
-    return [
-        name
-        for name in (*COPIED, *of_other_nodes)
-        if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()
-    ]
+    found = dict[str, Path]()
+    for name in (*COPIED, *of_other_nodes):
+        with suppress(FileError):  # missing, a link, or too large
+            found[name] = bundle.file(name)
+    return found
 
 
 def _method_words(figure: Row) -> str:

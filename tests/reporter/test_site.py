@@ -18,13 +18,18 @@ from reporter.pages import templates
 from reporter.pages.entry_page import EntryEvidence, entry_page
 from reporter.pages.shared import Page
 from reporter.site import SiteOptions, build_site
+from suite.bundle.attached import BEFORE
+from suite.bundle.layout import MANIFEST
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.bundle.log import MAX_LOG_BYTES
+from suite.bundle.manifest import file_digests
+from suite.compliance.checker import check_bundle
 from suite.compliance.registry import all_rules
 from suite.errors import SuiteError
 from suite.files.paths import HOME_VARIABLE, repository_root
 from suite.files.tree import SITE_MARK
-from tests.builders import Scenario, make_bundle, run_id
+from suite.metrics.left_out import leave_out
+from tests.builders import RICH, Scenario, make_bundle, run_id
 from tests.open_round import OPEN, SLUG
 from tests.reporter.conftest import SCENARIOS
 from tests.reporter.gallery import make_template, many_entries, render
@@ -322,20 +327,35 @@ def test_pages_say_what_they_are_from(site: Path) -> None:
 
 
 @pytest.mark.parametrize("evidence", ["link", "archive"])
-def test_the_files_of_bundles_are_linked_or_packed(
-    evidence: str, runs: Path, tmp_path: Path
-) -> None:
-    bundle = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run")
+def test_the_files_of_bundles_are_linked_or_packed(evidence: str, tmp_path: Path) -> None:
+    """All that the manifest lists, also those from before a meter was left out: whoever has them
+    can check the run again."""
+    bundle = make_bundle(tmp_path / "run", RICH)
+    leave_out(bundle, "um25c", "its shunt is loose")
     build_site([bundle], tmp_path / "site", options=SiteOptions(evidence=evidence))
     (folder,) = (tmp_path / "site" / "runs").iterdir()
+    page = (folder / "index.html").read_text()
+    listed = [line.partition("  ")[2] for line in (bundle / MANIFEST).read_text().splitlines()]
+    assert {"data.json", "power.json", "before_attach/power.json"} < set(listed)
     if evidence == "link":
-        assert (folder / "log.txt").samefile(bundle / "log.txt")
+        assert all((folder / name).samefile(bundle / name) for name in listed)
+        assert all(f'href="{name}"' in page for name in listed)
         return
-    assert not (folder / "log.txt").exists()
+    assert not (folder / "log.txt").exists() and 'href="bundle.tar.gz"' in page
     with tarfile.open(folder / "bundle.tar.gz") as packed:
-        log = packed.extractfile("log.txt")
-        assert log is not None and log.read() == (bundle / "log.txt").read_bytes()
-    assert 'href="bundle.tar.gz"' in (folder / "index.html").read_text()
+        packed.extractall(tmp_path / "again")
+    assert file_digests(tmp_path / "again") == file_digests(bundle)
+    assert check_bundle(tmp_path / "again").findings == check_bundle(bundle).findings
+
+
+def test_files_that_a_link_in_a_bundle_leads_to_are_not_published(
+    runs: Path, tmp_path: Path
+) -> None:
+    bundle, other = (shutil.copytree(runs / "lenet-pytorch-1", tmp_path / name) for name in "ab")
+    (bundle / BEFORE).symlink_to(other)
+    build_site([bundle], tmp_path / "site")
+    (folder,) = (tmp_path / "site" / "runs").iterdir()
+    assert (folder / "log.txt").is_file() and not (folder / BEFORE).exists()
 
 
 def test_a_site_made_again_has_the_files_of_bundles_as_asked_for_now(
