@@ -47,7 +47,14 @@ def test_the_declaration_gives_organization_and_availability(submission: Path) -
 def test_the_page_of_a_run_shows_the_declaration(submission: Path, tmp_path: Path) -> None:
     site = build_site([submission.parents[1]], tmp_path / "site").parent
     page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
-    assert f"<dt>round<dd>{OPEN}<dt>" in page and "cooled by a fan" in page
+    assert f"<dt>round<dd>{OPEN}<dt>availability<dd>preview<dt>code" in page
+    assert "cooled by a fan" in page
+
+
+def test_the_page_of_a_run_that_nobody_submitted_says_so(runs: Path, tmp_path: Path) -> None:
+    site = build_site([runs / "lenet-pytorch-1"], tmp_path / "site").parent
+    page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
+    assert f"<dt>submitter<dd>no submission<dt>round<dd>{OPEN}<dt>code" in page
 
 
 def test_availability_is_a_column_and_a_filter_where_rows_differ(
