@@ -86,7 +86,7 @@ def judge_submissions(
         rows = rows_of.get(bundle.path)
         if isinstance(rows, BundleRows):
             return replace(rows.verdict, path=bundle.path)  # the cache's has none
-        raise SuiteError(rows.reason if rows else f"{bundle.path} was not read")
+        raise SuiteError(f"{bundle.path}{f': {rows.reason}' if rows else ' was not read'}")
 
     places = {path: place_below(path, root) for root in given for path in find_submissions(root)}
     verdicts = check_submissions(list(places), verdict_of) if places else ()

@@ -120,6 +120,16 @@ def test_other_bundles_of_a_submission_with_a_broken_one_are_loaded(submission: 
     assert len(loaded.runs) == 2 and loaded.broken["place"].tolist() == ["lenet/pytorch/run_2"]
 
 
+def test_each_run_of_a_submission_of_broken_ones_is_named(submission: Path) -> None:
+    for seed in (1, 2, 3):
+        (submission / "lenet" / "pytorch" / f"run_{seed}" / "summary.json").unlink()
+    broken = reporter.load([submission.parents[1]]).broken
+    assert set(broken["place"]) == {f"{OPEN}/pies-ltd"}
+    assert broken["reason"].tolist() == [
+        f"lenet/pytorch/run_{seed}: summary.json is missing" for seed in (1, 2, 3)
+    ]
+
+
 @pytest.mark.parametrize(
     ("of_runs", "of_entry"),
     [
