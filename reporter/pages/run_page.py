@@ -6,7 +6,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -198,13 +198,20 @@ def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
 
 
 def _described(timeline: Timeline, evidence: RunEvidence) -> Sequence[Described]:
-    """Power and load charts. Power is the first node's, so that the baseload, a sum over nodes, is
-    drawn for a single node only."""
-    figures = evidence.figures if evidence.run["nodes"] == 1 else ()
+    """Power and load charts. Of several nodes they are the first one's, so that the baseload, a sum
+    over nodes, is drawn for a single node only."""
+    is_alone = evidence.run["nodes"] == 1
+    figures = evidence.figures if is_alone else ()
     baseload_w = next(
         (figure["value"] for figure in figures if figure["figure"] == "baseload_power_w"), None
     )
-    return over_time.described(timeline, baseload_w)
+    charts = over_time.described(timeline, baseload_w)
+    if is_alone:
+        return charts
+    return [
+        (replace(told, about=f"{told.about} Of the first node only."), draw)
+        for told, draw in charts
+    ]
 
 
 def copied_files(bundle: Bundle) -> dict[str, Path]:

@@ -544,6 +544,7 @@ def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Pa
     ]
     # power is drawn for one node, the figure is a sum of both
     assert "baseload_power_w" in page and "baseload: " not in page
+    assert page.count("Of the first node only.") == len(("power", "load"))
     for name in ("nodes.json", "readings.node1.parquet", "baseload.node1.parquet", "log.rank1.txt"):
         assert (folder / name).read_bytes() == (
             tmp_path / "run" / name
