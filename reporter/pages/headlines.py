@@ -22,7 +22,7 @@ from reporter.data.text import significant
 from reporter.data.words import day_of
 from reporter.pages.shared import trained_title
 from suite.catalog.rounds import judging_round
-from suite.catalog.scoring import EnergyStanding, load_scoring
+from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
 from suite.files.counted import counted
 from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
@@ -330,8 +330,7 @@ def _least_energy(board: Leaderboard) -> Iterator[str]:
     charts = [
         (chart, rows[0]) for vouched, chart in pairs if (rows := _rows_to_name(vouched, chart))
     ]
-    ranked = [pair for pair in charts if EnergyStanding.INDICATIVE.value not in pair[0].note]
-    for chart, row in (ranked or charts)[:1]:
+    for chart, row in charts[:1]:  # the best instrument comes first
         yield _least(board, row, chart.note, row.best.power_mode)
         yield from _not_counted(chart, row)
 

@@ -294,6 +294,14 @@ def test_the_sentence_is_made_from_the_pairs_verdict(boards: dict[str, Leaderboa
     assert "2.33 h measured" in headline(boards["resnet18"]).text, "no round has its epochs"
 
 
+def test_no_estimate_is_the_least_energy_where_a_sensor_measured_one(frames: Frames) -> None:
+    """Of one device the rails were read, the other estimates the energy of its chip."""
+    kept = frames.entries["device"].isin(["agx-thor", "generic"])
+    for board in make_boards(frames.of_entries(frames.entries[kept])):
+        (line,) = (line for line in headline(board).lines if line.startswith("Least"))
+        assert ", on-board sensor of the module, indicative: Jetson AGX Thor, MAXN, " in line
+
+
 def with_word_of_others(board: Leaderboard, *names: tuple[str, str]) -> Leaderboard:
     """The board, on which somebody else reproduced the best entry of each (system, framework)."""
     best = {name: next(row for row in board.in_order if of(row) == name) for name in names}
