@@ -179,8 +179,6 @@ def _status(
     entry: Row, runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
 ) -> tuple[Status, str | None]:
     """The status of an entry whose setting has a reference point, and why it is not confirmed."""
-    if entry["division"] != Division.CLOSED.value:
-        return Status.UNRANKED, OPEN
     unranked = why_unranked(entry)
     if unranked is not None:
         return Status.UNRANKED, unranked
@@ -272,12 +270,11 @@ def _expected(entry: Row, scoring: Scoring) -> ExpectedEpochs | NoReference:
             "scores on an accelerator need asynchronous timing; this entry used synchronised "
             "timing, which waits for the accelerator in every step"
         )
+    if entry["division"] != Division.CLOSED.value:
+        return NoReference(OPEN)
     found = expected_epochs(points, batch_size, rate, local, scoring.rate_tolerance)
-    return (
-        found
-        if found is not None
-        else NoReference(_why_no_reference(entry, points, _setting(batch_size, rate, local)))
-    )
+    setting = _setting(batch_size, rate, local)
+    return found or NoReference(_why_no_reference(entry, points, setting))
 
 
 def _is_split_only(entry: Row) -> bool:

@@ -268,6 +268,16 @@ def test_a_headline_names_the_quantity_of_its_number(tmp_path: Path) -> None:
     assert found.lines[0].startswith("Time per epoch.") and "target" not in found.text
 
 
+def test_a_board_of_the_open_division_is_of_measured_times(tmp_path: Path) -> None:
+    """Also at a setting of the reference: without ranks no score would be in order."""
+    for seed in (1, 2, 3):
+        scenario = Scenario(name=f"run-{seed}", seed=seed, learning_rate=0.01, later_s=900 * seed)
+        make_bundle(tmp_path / str(seed), replace(scenario, division="open"))
+    (board,) = make_boards(reporter.load([tmp_path]))
+    assert board.time.figure == "time_to_target_s" and board.in_order == board.accepted
+    assert " s measured." in headline(board).text
+
+
 def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(
     reference_runs: Frames, newer_runs: Frames
 ) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reporter.data.entry_scores import MEASURED_J, EntryScores, Status
 from reporter.data.frames import Row
-from reporter.data.scores import SCORE_J, SCORE_S, score_entry
+from reporter.data.scores import OPEN, SCORE_J, SCORE_S, score_entry
 from suite.catalog.reference_losses import load_reference_losses
 from suite.catalog.scoring import load_scoring
 
@@ -131,6 +131,7 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
             {"accumulation": 2},
             "reference points apply only without accumulation of mini-batches",
         ),
+        ({"division": "open"}, OPEN),
         ({"round": None}, "the run names no round"),
         ({"round": "v9"}, "this version of the suite does not know the workload or the round"),
     ],
