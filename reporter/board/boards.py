@@ -54,9 +54,11 @@ class LeaderboardRow:
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether it may stand in a headline: confirmed, or as measured with enough runs."""
+        """Whether it may stand in a headline: confirmed, or measured in enough runs where it has no
+        score."""
         return self.scores.status in RANKED or (
             self.scores.status in (Status.UNRANKED, Status.CHARACTERISATION)
+            and self.scores.time is None
             and int(self.entry["runs"]) >= load_scoring().min_runs
         )
 

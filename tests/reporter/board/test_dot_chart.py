@@ -133,6 +133,21 @@ def test_enough_runs_are_not_called_too_few(boards: dict[str, Leaderboard]) -> N
     assert other.why_not_counted == "not counted: its sessions are too few"
 
 
+def test_an_unranked_score_is_not_the_least_energy(boards: dict[str, Leaderboard]) -> None:
+    """A run missed its target: the entry is in no order of times, and behind all others here."""
+    board = boards["lenet"]
+    (*_, rails, _) = energy_charts(board)
+    best = rails.rows[0].best
+    scores = replace(best.scores, status=Status.UNRANKED, reason="2 of 3 reached the target")
+    missed = replace(best, scores=scores)
+    rows = (missed if row is best else row for row in board.accepted)
+    frames = board.frames.of_entries(board.frames.entries)
+    (*_, rails, _) = energy_charts(replace(board, accepted=tuple(rows), frames=frames))
+    assert rails.rows[0].best.entry_id != best.entry_id
+    assert not missed.is_confirmed
+    assert missed.why_not_counted == "not counted: 2 of 3 reached the target"
+
+
 def test_without_ranks_no_word_says_one(boards: dict[str, Leaderboard]) -> None:
     """ResNet-18 has no reference point: what is sorted by measured times has no places."""
     said = device_headline(boards["resnet18"], frozenset({NX})).text

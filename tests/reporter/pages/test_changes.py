@@ -1,13 +1,19 @@
 """The page of changes names a result that was the fastest until then, and only such a one."""
 
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from reporter.board.comparison import Comparable
+from reporter.board.making import make_boards
+from reporter.data.entry_scores import Status
 from reporter.pages import changes
+from reporter.pages.entry_lines import entry_lines
 from suite.metrics.comparisons import run_statistics
+from tests.reporter.gallery import make_template, many_entries
 
 
 def a_line(name: str, day: int, *, confirmed: bool = True, section: str = "accepted") -> Any:
@@ -45,6 +51,17 @@ def test_a_result_is_compared_with_the_fastest_before_it(monkeypatch: pytest.Mon
         "alike": "",
         "refused": "refused",
     }
+
+
+def test_an_unranked_score_is_no_record(tmp_path: Path) -> None:
+    """As of an entry of which a run missed the target."""
+    frames = many_entries(make_template(tmp_path / "run"), 4)
+    (board,) = make_boards(frames)
+    fastest, *others = board.accepted
+    missed = replace(fastest, scores=replace(fastest.scores, status=Status.UNRANKED))
+    lines = entry_lines((replace(board, accepted=(*others, missed)),), frames)
+    found = {one.line.row.entry_id: one.what for one in changes._changes(lines)}
+    assert found[missed.entry_id] == "" and "the first" in found.values()
 
 
 def test_a_faster_result_on_another_accelerator_is_the_best_that_later_ones_must_beat(
