@@ -21,7 +21,7 @@ from reporter.data.entry_scores import (
     Status,
 )
 from reporter.data.figure_fields import kind_of_sensor
-from reporter.data.frames import WITHOUT, Row, is_known
+from reporter.data.frames import ACCEPTED, WITHOUT, Row, is_known
 from reporter.data.missed import is_short, why_unranked, why_unsettled, with_shares
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import known_frameworks
@@ -179,6 +179,8 @@ def _status(
     entry: Row, runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
 ) -> tuple[Status, str | None]:
     """The status of an entry whose setting has a reference point, and why it is not confirmed."""
+    if entry["state"] != ACCEPTED:
+        return Status.UNRANKED, "the entry is not accepted"
     unranked = why_unranked(entry)
     if unranked is not None:
         return Status.UNRANKED, unranked

@@ -262,9 +262,9 @@ def test_a_refused_run_is_listed_separately(
         "Refused by the checker"
     ) < page.index("#verdict>refused</a>")
     assert "figures-recompute" in (site / "runs" / "lenet-pytorch-z" / "index.html").read_text()
-    assert pandas.read_csv(site / "data" / f"lenet-closed-mnist-{SLUG}.csv")["state"].tolist() == [
-        "accepted"
-    ] * 3 + ["refused"]
+    rows = pandas.read_csv(site / "data" / f"lenet-closed-mnist-{SLUG}.csv")
+    assert rows["state"].tolist() == ["accepted"] * 3 + ["refused"]
+    assert rows["status"].tolist() == ["confirmed"] * 3 + ["unranked"]
     figure = (site / "figures" / f"lenet-closed-mnist-{SLUG}-time-to-target.svg").read_text()
     assert figure.count('class="name') == 3
 

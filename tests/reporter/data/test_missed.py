@@ -10,8 +10,8 @@ import pytest
 import reporter
 from reporter.board.boards import Leaderboard
 from reporter.board.making import make_boards
-from reporter.data.entries import make_entries
-from reporter.data.frames import Frames, Row, rows_of
+from reporter.data.entries import make_entries, make_scores
+from reporter.data.frames import Frames, Row, records, rows_of
 from reporter.data.missed import is_short, reached_text, times_with_shares, why_unranked
 from reporter.data.values import values_of_runs
 from suite.bundle.reader import Bundle
@@ -53,9 +53,10 @@ def board_of(frames: Frames) -> Leaderboard:
 def accepted(frames: Frames) -> Frames:
     """The frames with every entry accepted: a submission without a verdict on its model is
     refused."""
-    frames.entries["state"] = "accepted"
-    frames.runs["state"] = "accepted"
-    return frames
+    entries, runs = (each.assign(state="accepted") for each in (frames.entries, frames.runs))
+    tables = (entries, runs, frames.figures, frames.epochs)
+    scores = make_scores(*(list(records(table)) for table in tables))
+    return replace(frames, entries=entries, runs=runs, scores=scores)
 
 
 @pytest.fixture(scope="module")

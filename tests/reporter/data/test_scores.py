@@ -15,6 +15,7 @@ from suite.catalog.reference_losses import load_reference_losses
 from suite.catalog.scoring import load_scoring
 
 ENTRY = {
+    "state": "accepted",
     "workload": "lenet",
     "framework": "pytorch",
     "division": "closed",
@@ -146,6 +147,13 @@ def test_without_a_reference_point_there_is_no_score_and_the_reason(
         None,
         reason,
     )
+
+
+@pytest.mark.parametrize("state", ["refused", "withdrawn", "studied"])
+def test_what_is_not_accepted_has_a_score_and_is_not_confirmed(state: str) -> None:
+    found = scored([10.0] * 3, {**ENTRY, "state": state})
+    assert found.time is not None
+    assert (found.status, found.reason) == (Status.UNRANKED, "the entry is not accepted")
 
 
 def test_a_workload_without_a_target_is_a_characterisation_without_score_or_rank() -> None:
