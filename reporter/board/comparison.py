@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reporter.data.entries import make_labels
+from reporter.data.entries import PRECISION, make_labels
 from reporter.data.entry_scores import OF_ENTRIES, SCORE_S, EntryScores
 from reporter.data.frames import Frames, Row, rows_of
 from reporter.data.values import values_of_runs
+from suite.catalog.divisions import Division
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import (
@@ -188,9 +189,11 @@ def _compare_board(
     values: Mapping[str, Sequence[float]],
 ) -> Iterator[EntryComparison]:
     workload, division, data, round_name = (str(entries[0][name]) for name in BOARD)
-    for one, other in itertools.combinations(
-        comparables(frames, entries, figure, values).values(), 2
-    ):
+    precision = {str(entry["entry_id"]): entry[PRECISION] for entry in entries}
+    found_of = comparables(frames, entries, figure, values)
+    for (first, one), (second, other) in itertools.combinations(found_of.items(), 2):
+        if division == Division.CLOSED.value and precision[first] != precision[second]:
+            continue  # each precision has a board of its own
         pair = EntryComparison(workload, division, data, round_name, one.label, other.label)
         found = compare_pair(one, other)
         if isinstance(found, str):

@@ -9,6 +9,7 @@ import pytest
 import reporter
 from reference_impls.contract import BF16_MIXED, FLOAT32, PRECISIONS
 from reporter.board.boards import Leaderboard
+from reporter.board.comparison import compare_entries
 from reporter.board.making import make_boards
 from reporter.pages.shared import board_title
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -62,6 +63,14 @@ def test_a_precision_is_part_of_an_entry_and_float32_is_as_before_there_were_oth
     (as_before,) = make_boards(reporter.load([runs / "lenet-pytorch-1"]))
     assert len(set(entries)) == 4
     assert entries[0] == as_before.accepted[0].entry["entry_id"]
+
+
+def test_no_pair_is_of_two_precisions(runs: Path, tmp_path: Path) -> None:
+    in_precision(runs / "lenet-pytorch-1", tmp_path / "run", BF16_MIXED)
+    strict = [runs / "lenet-pytorch-1", runs / "lenet-chainer-1"]
+    (pair,) = compare_entries(reporter.load([*strict, tmp_path]), "time_to_epoch_s")
+    assert {name.partition(" · ")[0] for name in (pair.entry, pair.base)} == {"PyTorch", "Chainer"}
+    assert BF16_MIXED not in pair.entry + pair.base
 
 
 def test_a_log_that_says_another_precision_than_the_request_is_refused(
