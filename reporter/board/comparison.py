@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from reporter.data.entries import PRECISION, make_labels
 from reporter.data.entry_scores import OF_ENTRIES, SCORE_S, EntryScores
 from reporter.data.frames import Frames, Row, rows_of
+from reporter.data.machine_names import machine_name
 from reporter.data.values import values_of_runs
 from suite.catalog.divisions import Division
 from suite.catalog.scoring import load_scoring
+from suite.catalog.timings import CPU
 from suite.errors import SuiteError
 from suite.metrics.comparisons import (
     NEEDS_POSITIVE,
@@ -53,17 +55,17 @@ class EntryComparison:
 @dataclass(frozen=True)
 class Comparable:
     """An entry's value for comparisons; None with the ``reason`` where there is none.
-    ``instrument`` is that of an energy; ``trained_on`` are the device, the framework and the
+    ``instrument`` is that of an energy; ``trained_on`` are the machine, the framework and the
     accelerator."""
 
     label: str
     value: RunStatistics | None
     reason: str | None
     instrument: tuple[str, str] | None = None
-    trained_on: tuple[object, object, object] | None = None
+    trained_on: tuple[str, str, str] | None = None
 
     def is_on_another_accelerator(self, other: "Comparable") -> bool:
-        """Whether two frameworks on one device were not given the same accelerator: a build for
+        """Whether two frameworks on one machine were not given the same accelerator: a build for
         CPUs beside one for GPUs says nothing of the frameworks."""
         if self.trained_on is None or other.trained_on is None:
             return False
@@ -125,10 +127,7 @@ def comparables(
         values = {} if figure in OF_ENTRIES else values_of_runs(frames, figure)
     labels, needed = make_labels(entries), load_scoring().min_runs
     is_energy = _is_energy(frames, figure)
-    of_entry = {
-        str(entry["entry_id"]): (entry["device"], entry["framework"], entry["accelerator"])
-        for entry in entries
-    }
+    of_entry = {str(entry["entry_id"]): _trained_on(entry) for entry in entries}
     found = {}
     for name, label in labels.items():
         scores = frames.scores[name]
@@ -142,6 +141,12 @@ def comparables(
         known, instrument = None if reason else value, scores.instrument if is_energy else None
         found[name] = Comparable(label, known, reason, instrument, of_entry[name])
     return found
+
+
+def _trained_on(entry: Row) -> tuple[str, str, str]:
+    """A machine without a profile is known by its processor, also where its GPU trained."""
+    machine = machine_name({**entry, "accelerator": CPU})
+    return machine, str(entry["framework"]), str(entry["accelerator"])
 
 
 def _is_energy(frames: Frames, figure: str) -> bool:

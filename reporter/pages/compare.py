@@ -231,6 +231,7 @@ def _entry(row: LeaderboardRow, found: Mapping[str, Mapping[str, Comparable]]) -
         "label": row.label,
         "name": f"{row.framework} · {row.system}",
         "of": [property_in_words(row.entry, each) for each in IDENTITY if each not in LEFT_OUT],
+        "on": found[SCORE_S][name].trained_on,
         "values": values,
     }
 

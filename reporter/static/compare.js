@@ -32,10 +32,10 @@ function ratioOf(a, b) {
   return { ratio: Math.exp(d), low: Math.exp(low), high: Math.exp(high), differs: !(Math.exp(low) <= 1 && 1 <= Math.exp(high)) };
 }
 
-// Two frameworks on one device that were not given the same accelerator.
+// Two frameworks on one machine that were not given the same accelerator.
 function onOtherAccelerators(a, b) {
-  const [device, framework, accelerator] = ["device", "framework", "accelerator"].map((name) => COMPARED.properties.indexOf(name)).map((index) => a.of[index] === b.of[index]);
-  return device && !framework && !accelerator;
+  const [machine, framework, accelerator] = a.on.map((value, index) => value === b.on[index]);
+  return machine && !framework && !accelerator;
 }
 
 function compareValues(figure, a, b) {

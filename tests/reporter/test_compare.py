@@ -26,6 +26,7 @@ from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Ratio, RunStatistics, score_ratio
 from tests.browser import Tab
 from tests.builders import Scenario, make_bundle
+from tests.reporter.conftest import MACHINE
 
 PAIR = (
     "(([a, b]) => ratioOf(...[a, b].map((one) => ({logMean: one.log_mean, logVariance:"
@@ -72,6 +73,21 @@ def test_the_script_s_arithmetic_is_the_suite_s(site: Path, tab: Tab) -> None:
     assert tab.run(f"{[*values]}.map((value) => rounded(value, 3))") == [
         significant(value) for value in values
     ]
+
+
+@pytest.mark.browser
+def test_the_script_knows_which_frameworks_share_a_machine_and_no_accelerator(
+    site: Path, tab: Tab
+) -> None:
+    tab.open((site / "compare.html").as_uri())
+    one = ("Ryzen 9", "pytorch", "cuda")
+    for other in (("Ryzen 9", "tensorflow", "cpu"), ("N150", "tensorflow", "cpu"), one):
+        apart = tab.run(f"onOtherAccelerators({{on: {[*one]}}}, {{on: {[*other]}}})")
+        assert apart == (other[0] == one[0] and other != one)
+    entries = "COMPARED.boards.flatMap((board) => board.entries.map((entry) => entry.on))"
+    assert {tuple(on) for on in tab.run(entries)} == {
+        (MACHINE, name, "cpu") for name in ("pytorch", "tensorflow", "chainer")
+    }
 
 
 @pytest.mark.browser

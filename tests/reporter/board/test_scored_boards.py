@@ -12,12 +12,12 @@ import pytest
 import reporter
 from reporter.board.best_settings import best_settings
 from reporter.board.boards import Leaderboard
-from reporter.board.comparison import compare_entries
+from reporter.board.comparison import comparables, compare_entries, compare_pair
 from reporter.board.dot_chart import time_chart
 from reporter.board.making import make_boards
 from reporter.data import scores
 from reporter.data.entry_scores import Status
-from reporter.data.frames import Frames
+from reporter.data.frames import Frames, rows_of
 from reporter.pages.board_view import board_view
 from reporter.pages.comparison import framework_comparisons
 from reporter.pages.comparison_data import comparison_files
@@ -338,6 +338,24 @@ def test_frameworks_on_different_accelerators_of_a_device_have_no_ratio(
     assert view.ratio(chart, chart.rows[0]) == "lowest", "not all others have a ratio to it"
     assert "not distinguishable" not in headline(board).text
     assert "TensorFlow" not in headline(board).text
+
+
+@pytest.mark.parametrize(("other", "is_one_machine"), [("Ryzen 9", True), ("Intel N150", False)])
+def test_machines_without_a_profile_are_told_apart_by_their_processors(
+    other: str, is_one_machine: bool, reference_runs: Frames
+) -> None:
+    """PyTorch on a PC's GPU beside TensorFlow on a processor: the same PC's, or another one's."""
+    entries = reference_runs.entries
+    on = {"pytorch": ("cuda", "Ryzen 9"), "tensorflow": ("cpu", other), "chainer": ("cpu", other)}
+    accelerator, cpu_model = (
+        entries["framework"].map({name: one[place] for name, one in on.items()}) for place in (0, 1)
+    )
+    changed = entries.assign(accelerator=accelerator, cpu_model=cpu_model, gpu="NVIDIA RTX 4090")
+    found = comparables(replace(reference_runs, entries=changed), list(rows_of(changed)), "score_s")
+    one_of = {each.trained_on[1]: each for each in found.values() if each.trained_on}
+    verdict = compare_pair(one_of["pytorch"], one_of["tensorflow"])
+    assert (verdict == OTHER_ACCELERATORS) is is_one_machine
+    assert isinstance(verdict, Ratio) is not is_one_machine
 
 
 def test_a_short_entry_is_marked_with_its_epochs(
