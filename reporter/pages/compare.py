@@ -218,14 +218,12 @@ def _entry(row: LeaderboardRow, found: Mapping[str, Mapping[str, Comparable]]) -
         one, cell = found[column.figure][name], cells.get(column.figure)
         if cell is None:
             continue
-        instrument = instrument_named(*one.instrument) if one.instrument and cell.raw else ""
-        values[column.figure] = [
-            cell.quantity if cell.raw else "",
-            float(cell.raw) if cell.raw else None,
-            one.reason,
-            instrument,
-            *_statistics(one),
-        ]
+        if not cell.raw:  # also where only some runs lack it
+            values[column.figure] = ["", None, one.reason or cell.why, ""]
+            continue
+        instrument = instrument_named(*one.instrument) if one.instrument else ""
+        known = cell.quantity, float(cell.raw), one.reason, instrument
+        values[column.figure] = [*known, *_statistics(one)]
     return {
         "id": name,
         "label": row.label,

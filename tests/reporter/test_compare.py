@@ -230,6 +230,23 @@ def test_an_entry_with_enough_runs_is_not_said_to_lack_them(frames: Frames) -> N
     assert few[one].reason == "the entry has 2 of the 3 runs needed"
 
 
+def test_a_figure_that_one_run_lacks_has_no_ratio(frames: Frames) -> None:
+    """The other runs have it, but the entry's is unknown."""
+    figures = frames.entry_figures
+    lacking = figures["figure"].eq("peak_memory_bytes")
+    changed = figures.assign(
+        value=figures["value"].mask(lacking),
+        reason=figures["reason"].mask(lacking, "1 of 3 runs: the meter failed"),
+    )
+    boards = make_boards(replace(frames, entry_figures=changed))
+    (board,) = [board for board in boards if board.division == "closed"]
+    found = {each.figure: compare._compared(board, each) for each in compare.COMPARED}
+    values = compare._entry(board.accepted[0], found)["values"]
+    assert found["peak_memory_bytes"][board.accepted[0].entry_id].value is not None
+    assert values["peak_memory_bytes"] == ["", None, "1 of 3 runs: the meter failed", ""]
+    assert len(values["time_to_epoch_s"]) == 4 + len(STATISTICS)
+
+
 @pytest.mark.parametrize(
     ("figure", "known", "values", "floor"),
     [
