@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from reporter.data.figure_fields import kind_of_sensor
 from reporter.data.frames import POINTS, Frames, Row, is_known, records
@@ -83,18 +84,18 @@ def _blocks(
     frames: Frames, by: str, settings: Sequence[str]
 ) -> list[tuple[tuple[str, str], Groups]]:
     """The runs of each study at each combination of its other settings, grouped by the compared
-    one."""
-    blocks: dict[tuple[str, str], dict[str, list[str]]] = {}
+    one. A study's runs lie side by side; its title may be another one's, too."""
+    folder_of = {row["run_id"]: Path(str(row["path"])).parent for row in records(frames.runs)}
+    blocks: dict[tuple[str, str, Path | None], dict[str, list[str]]] = {}
     others = [name for name in settings if name != by]
     for row in records(frames.points.sort_values(["study", *others, by], kind="stable")):
         if is_known(row[by]):
             where = ", ".join(
                 f"{name} {_text(row[name])}" for name in others if is_known(row[name])
             )
-            blocks.setdefault((row["study"], where), {}).setdefault(_text(row[by]), []).append(
-                row["run_id"]
-            )
-    return list(blocks.items())
+            key = row["study"], where, folder_of.get(row["run_id"])
+            blocks.setdefault(key, {}).setdefault(_text(row[by]), []).append(row["run_id"])
+    return [((study, where), groups) for (study, where, _), groups in blocks.items()]
 
 
 def _text(value: object) -> str:

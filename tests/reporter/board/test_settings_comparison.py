@@ -1,6 +1,7 @@
 """The values of a sweep's setting are compared where its other settings are equal."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,15 +14,18 @@ from reporter.board.settings_comparison import (
     _p,
     compare_settings,
 )
-from reporter.data.frames import FIGURES, POINTS, Frames, make_frame
+from reporter.data.frames import FIGURES, POINTS, RUNS, Frames, make_frame
 from suite.errors import SuiteError
 from suite.metrics.comparisons import OTHER_INSTRUMENTS, run_statistics
 
 E = math.e
 
 
-def frames(*runs: tuple[str, dict[str, float | None], float | None]) -> Frames:
-    """Of runs with their study, their settings and their step; None has the reason "short"."""
+def frames(
+    *runs: tuple[str, dict[str, float | None], float | None], places: Sequence[str] = ()
+) -> Frames:
+    """Of runs with their study, their settings and their step; None has the reason "short".
+    ``places`` are the runs' folders."""
     names = [f"r{number}" for number in range(len(runs))]
     points = make_frame(
         [{"run_id": name, "study": study} for name, (study, _, _) in zip(names, runs, strict=True)],
@@ -33,11 +37,19 @@ def frames(*runs: tuple[str, dict[str, float | None], float | None]) -> Frames:
         {"run_id": name, "figure": "step_s", "value": step_s, "reason": None if step_s else "short"}
         for name, (_, _, step_s) in zip(names, runs, strict=True)
     ]
+    placed = make_frame(
+        [{"run_id": name, "path": place} for name, place in zip(names, places, strict=False)], RUNS
+    )
     others: Any = dict.fromkeys(
-        ("runs", "epochs", "entries", "entry_figures", "broken"), pandas.DataFrame()
+        ("epochs", "entries", "entry_figures", "broken"), pandas.DataFrame()
     )
     return Frames(
-        **others, figures=make_frame(figures, FIGURES), points=points, verdicts={}, digests={}
+        **others,
+        runs=placed,
+        figures=make_frame(figures, FIGURES),
+        points=points,
+        verdicts={},
+        digests={},
     )
 
 
@@ -68,6 +80,20 @@ def test_each_pair_of_values_is_compared_at_each_combination_of_the_others() -> 
     ]
     assert [pair.ratio for pair in found] == pytest.approx([3, 6, 2, 3])
     assert all(pair.differs and pair.p_corrected == 0 for pair in found), "nothing scatters"
+
+
+def test_studies_of_one_title_are_compared_each_on_its_own() -> None:
+    """As of two workloads: every sweep of threads has that title."""
+    small, large = (
+        [*at(16, 1, *[step_s] * 3), *at(16, 2, *[step_s / ratio] * runs)]
+        for step_s, ratio, runs in ((2.0, 2, 3), (900.0, 3, 6))
+    )
+    places = [*["small/1-r1"] * len(small), *["large/1-r1"] * len(large)]
+    found = compare_settings(frames(*small, *large, places=places), "threads")
+    assert [(pair.study, pair.value, pair.base, pair.runs) for pair in found] == [
+        ("a", "1", "2", 3)
+    ] * 2
+    assert [pair.ratio for pair in found] == pytest.approx([2, 3])
 
 
 def test_a_pair_that_cannot_be_compared_says_which_value_and_why() -> None:
