@@ -14,7 +14,7 @@ from reporter.board.columns import name_of_figure
 from reporter.board.comparison import comparables, compare_pair
 from reporter.board.dot_chart import Candidates, dot_chart
 from reporter.board.making import DISTURBANCES
-from reporter.data.frames import Frames, is_known, rows_of
+from reporter.data.frames import Frames, Row, is_known, rows_of
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import significant
 from reporter.data.values import figures_by_entry
@@ -30,7 +30,9 @@ from reporter.pages.shared import (
 )
 from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle
+from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import load_frameworks
+from suite.catalog.rounds import judging_round
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Ratio
@@ -270,11 +272,7 @@ def _commands(row: LeaderboardRow, another: str | None) -> tuple[tuple[str, str]
             f"suite env create {another} && {run} --framework {another}",
         ),
         (True, "What this machine can measure, and how to add a power sensor", "suite doctor"),
-        (
-            not entry["own_data"],
-            "A result for the leaderboard, with the workload's own data (a download of 12 MB)",
-            f"suite data prepare mnist --download && {closed}",
-        ),
+        (not entry["own_data"], *_with_own_data(entry, closed)),
         (
             True,
             "Show your runs beside the reference results again",
@@ -282,3 +280,16 @@ def _commands(row: LeaderboardRow, another: str | None) -> tuple[tuple[str, str]
         ),
     )
     return tuple((why, command) for is_wanted, why, command in wanted if is_wanted)
+
+
+def _with_own_data(entry: Row, closed: str) -> tuple[str, str]:
+    """Why and how to make a ``closed`` run on the workload's own data; where these cannot be
+    downloaded, the run says how they are prepared."""
+    data = load_data_set(judging_round(entry["round"]).workload(str(entry["workload"])).data)
+    size = sum(file.download_size_bytes or 0 for file in data.files)
+    large = f" (a download of {size / 1e6:.0f} MB)" if size else ""
+    prepare = (
+        f"suite data prepare {data.name} --download && " if data.mirrors or data.archive else ""
+    )
+    why = f"A result for the leaderboard, with the workload's own data{large}"
+    return why, f"{prepare}{closed}"

@@ -110,6 +110,26 @@ def test_what_the_owner_s_page_says_of_a_ratio() -> None:
     assert first_page._times(0.25) == "4.0 times as fast as"
 
 
+@pytest.mark.parametrize(
+    ("workload", "size", "prepare"),
+    [
+        ("lenet", " (a download of 12 MB)", "suite data prepare mnist --download && "),
+        ("resnet50", "", "suite data prepare cifar10 --download && "),
+        ("mobilenetv3", "", ""),
+    ],
+)
+def test_the_owner_is_told_to_train_on_the_workload_s_own_data(
+    workload: str, size: str, prepare: str
+) -> None:
+    entry = {"workload": workload, "framework": "pytorch", "data": "other", "runs": 3}
+    row: Any = SimpleNamespace(entry={**entry, "own_data": False, "round": None})
+    command = f"suite run --division closed --device auto --workload {workload}"
+    assert (
+        f"A result for the leaderboard, with the workload's own data{size}",
+        f"{prepare}{command} --framework pytorch",
+    ) in first_page._commands(row, None)
+
+
 def shown(**cells: Any) -> Any:
     entry = {"framework": "pytorch", "runs": 3, "reached": 2}
     return SimpleNamespace(
