@@ -3,7 +3,7 @@ each by its best entry, on one axis that they share."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from reporter.board.axis import Axis, AxisDot, axis_of
@@ -97,7 +97,8 @@ class DotRow:
 @dataclass(frozen=True)
 class DotChart:
     """One figure of a board. ``title`` names the quantity, ``note`` its instrument; ``by`` is what
-    has a row, ``entries`` the number of entries in all rows."""
+    has a row, ``entries`` the number of entries in all rows. ``has_places``: entries have ranks by
+    this figure."""
 
     name: str
     title: str
@@ -108,6 +109,7 @@ class DotChart:
     rows: tuple[DotRow, ...]
     left_out: int
     entries: int
+    has_places: bool = False
 
     @cached_property
     def is_sure(self) -> bool:
@@ -146,7 +148,10 @@ def time_chart(board: Leaderboard, by: str = "device", only_vouched: bool = Fals
     """The board's time; with ``only_vouched``, of the entries that somebody else stands behind."""
     rows = _drawn_rows(with_values(board.in_order, board.time.figure), only_vouched)
     return board.frames.cached(
-        f"time by {by} {only_vouched}", lambda: dot_chart(board, board.time, rows, GROUPS[by], by)
+        f"time by {by} {only_vouched}",
+        lambda: replace(
+            dot_chart(board, board.time, rows, GROUPS[by], by), has_places=bool(board.ranked)
+        ),
     )
 
 
@@ -166,9 +171,10 @@ def _energy_chart(
     board: Leaderboard, group: InstrumentRows, by: str, only_vouched: bool
 ) -> DotChart:
     rows = _drawn_rows([(each.row, each.cell) for each in group.rows], only_vouched)
-    return dot_chart(
+    chart = dot_chart(
         board, group.column, rows, GROUPS[by], by, f"energy-{group.place}", group.short
     )
+    return replace(chart, has_places=group.has_ranks)
 
 
 def _drawn_rows(rows: Candidates, only_vouched: bool) -> Candidates:

@@ -158,6 +158,23 @@ def test_without_ranks_no_word_says_one(boards: dict[str, Leaderboard]) -> None:
         assert (">#</th>" in text) is ('<td class="n">3</td>' in text) is has_places
 
 
+def test_only_what_has_ranks_has_places(boards: dict[str, Leaderboard]) -> None:
+    """Energies of rails and of estimates have none, and memory."""
+    board = boards["lenet"]
+    wall, board_input, rails, estimate = energy_charts(board)
+    assert time_chart(board).has_places and wall.has_places and board_input.has_places
+    memory = memory_chart(board)
+    assert memory is not None
+    for chart in (rails, estimate, memory):
+        assert not chart.has_places
+    tables = rendered(board).split('<table class="dots">')[1:]
+    for table in tables:
+        caption = table.partition("</caption>")[0]
+        is_ranked = not any(word in caption for word in ("indicative", "estimate", "memory"))
+        assert ('<th scope="col" class="n">#</th>' in table) is is_ranked
+        assert ('<td class="n">1</td>' in table) is is_ranked
+
+
 def test_a_place_without_ranks_is_by_the_times_alone(boards: dict[str, Leaderboard]) -> None:
     """A row of too few runs stands behind all confirmed ones, also where its time is lower. Why it
     does not count is what keeps it from being confirmed, not what keeps all from having ranks."""
