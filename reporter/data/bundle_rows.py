@@ -188,6 +188,7 @@ def _identity(record: RunRecord, system: Mapping[str, Any]) -> Row:
         "accelerator": one_line(request["accelerator"]),
         "threads": int(request["threads"]),
         "workers": int(request["loading"]["workers"]),
+        "prefetch": int(request["loading"]["prefetch"]),
         "batch_size": int(request["global_batch_size"]),
         "learning_rate": float(request["optimizer"]["base_learning_rate"]),
         "max_epochs": int(request["epochs"]),

@@ -38,6 +38,7 @@ from reporter.data.shown_replications import AND
 from reporter.data.words import submitter_title
 from suite.bundle.layout import READINGS, STEPS
 from suite.catalog.divisions import Division
+from suite.catalog.request_defaults import PREFETCH
 from suite.catalog.scoring import load_scoring
 
 TRAINED, CODE = ("model_trained", "parameters", "optimizer_used", "precision"), "implementation"
@@ -53,6 +54,7 @@ USUAL: Mapping[str, tuple[object, str]] = {
     "shares": (EQUAL, "shares by {}"),
     "accumulation": (1, "accumulation {}"),
     "timing": (WAITING, "timing {}"),
+    "prefetch": (PREFETCH, "prefetch {}"),
     "resumed": (0, "resumed after {}"),
     "short": (0, "short, {}"),
     NODE_MACHINES: (ALIKE, "other nodes {}"),
@@ -82,9 +84,9 @@ def entry_id(run: Row) -> str:
 
     What was trained is the same for all closed entries of a workload but for their precision. Where
     the code is not known, it is no part of the id; a closed entry's float32, local normalisation,
-    equal shares, no recomputation, an update after every mini-batch, synchronised timing, no
-    isolation, a run that was not resumed and nodes that are alike are none either, so that entries
-    from before there were others keep their ids.
+    equal shares, no recomputation, an update after every mini-batch, synchronised timing, the usual
+    prefetching, no isolation, a run that was not resumed and nodes that are alike are none either,
+    so that entries from before there were others keep their ids.
     """
     left_out = (*TRAINED, CODE, *USUAL)
     identity = [run[name] for name in IDENTITY if name not in left_out] + [run["state"]]
@@ -297,13 +299,9 @@ def make_labels(entries: Sequence[Row]) -> dict[str, str]:
             name for name in _LABEL_PROPERTIES if len({str(entry[name]) for entry in alike}) > 1
         ]
         for entry in alike:
-            labels[str(entry["entry_id"])] = " · ".join(
-                [
-                    str(entry["implementation_name"]),
-                    short_title(entry),
-                    *(describe_property(name, entry[name]) for name in differing),
-                ]
-            )
+            names = str(entry["implementation_name"]), short_title(entry)
+            words = (describe_property(name, entry[name]) for name in differing)
+            labels[str(entry["entry_id"])] = " · ".join((*names, *words))
     return labels
 
 
@@ -322,6 +320,7 @@ _LABEL_PROPERTIES = (
     "timing",
     "threads",
     "workers",
+    "prefetch",
     "power_mode",
     "accelerator",
     "learning_rate",
@@ -357,6 +356,7 @@ def describe_property(name: str, value: object) -> str:
         "ranks": "{} rank",
         "workers": "{} worker",
         "threads": "{} thread",
+        "prefetch": "prefetch {}",
         "batch_size": "batch {}",
         "learning_rate": "rate {}",
         "max_epochs": "{} epochs at most",

@@ -79,6 +79,7 @@ IDENTITY: Mapping[str, str] = {
     "accelerator": "cpu or cuda",
     "threads": "threads of the framework per process",
     "workers": "data-loading processes; 0: the training process loads the data",
+    "prefetch": "mini-batches that each data-loading process prepares ahead",
     "batch_size": "global batch size, samples",
     "learning_rate": "base learning rate of the schedule",
     "max_epochs": "maximum epochs (also the horizon of the learning-rate schedule)",

@@ -41,6 +41,7 @@ OF_RUN = (
     "batch_size",
     "threads",
     "workers",
+    "prefetch",
     "learning_rate",
     "organization",
     "round",

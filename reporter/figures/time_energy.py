@@ -295,6 +295,7 @@ _LESS = (
     "cpu_model",
     "threads",
     "workers",
+    "prefetch",
     "batch_size",
 )
 """Properties that a mark does not tell apart."""

@@ -64,6 +64,7 @@ def row(path: Path) -> Row:
         (request_also("parallel.shares", "speed"), "shares", "speed"),
         (request_also("accumulation", 4), "accumulation", 4),
         (request_also("timing", "asynchronous"), "timing", "asynchronous"),
+        (set_everywhere("loading.prefetch", 8), "prefetch", 8),
         (set_run("resumed", RESUMED), "resumed", 2),
     ],
 )
