@@ -328,8 +328,8 @@ def test_pages_say_what_they_are_from(site: Path) -> None:
 
 @pytest.mark.parametrize("evidence", ["link", "archive"])
 def test_the_files_of_bundles_are_linked_or_packed(evidence: str, tmp_path: Path) -> None:
-    """All that the manifest lists, also those from before a meter was left out: whoever has them
-    can check the run again."""
+    """All that the manifest lists, also those from before a meter was left out: a reader can
+    check the run again."""
     bundle = make_bundle(tmp_path / "run", RICH)
     leave_out(bundle, "um25c", "its shunt is loose")
     build_site([bundle], tmp_path / "site", options=SiteOptions(evidence=evidence))

@@ -169,9 +169,7 @@ def figures(
     the study) with their captions."""
     from reporter.papers.render import render_figure  # optional: [figures]
     from reporter.papers.style import FORMATS, PaperLook  # optional: [figures]
-    from suite.extensions.concurrent.figures.panels import (
-        FIGURES,  # start-up: NumPy, and what draws
-    )
+    from suite.extensions.concurrent.figures.panels import FIGURES  # start-up: NumPy, what draws
 
     if format_ not in FORMATS:
         raise SuiteError(

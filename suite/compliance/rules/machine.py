@@ -200,8 +200,7 @@ def _libraries(context: BundleContext) -> Violations:
         for name in framework.packages
         if name in libraries
     }
-    version = context.system.get("framework_version")
-    file = context.nodes[0].system_file
+    version, file = context.system.get("framework_version"), context.nodes[0].system_file
     recorded = context.system.get("libraries")  # none where the interpreter has no pip
     are_all = recorded not in (None, {}) and len(libraries) < MOST_LIBRARIES
     if not installed and are_all:
