@@ -89,7 +89,7 @@ def test_many_readings_are_means_of_equal_intervals_with_their_extremes() -> Non
     assert np.dot(found.mean, weights) == sum(number % 5 for number in range(1001))
 
 
-def test_epochs_and_evaluations_are_spans_in_order_once_they_have_ended() -> None:
+def test_the_run_its_epochs_and_evaluations_are_spans_in_order_once_they_have_ended() -> None:
     def event(epoch: int | None, seconds: float | None) -> SimpleNamespace:
         return SimpleNamespace(epoch=epoch, mono_ns=None if seconds is None else int(seconds * S))
 
@@ -99,10 +99,13 @@ def test_epochs_and_evaluations_are_spans_in_order_once_they_have_ended() -> Non
         "eval_start": [event(1, 20)],
         "eval_stop": [event(1, 29), event(3, 70)],
     }
-    log: Any = SimpleNamespace(all=lambda name: events[name])
+    log: Any = SimpleNamespace(
+        all=lambda name: events[name], window=lambda *_: (int(10 * S), int(75 * S))
+    )
     found = sorted(timeline._spans(log, 10 * S), key=timeline._order)
     assert found == [
         TimelineSpan("epoch 1", True, 0.0, 10.0),
+        TimelineSpan("whole run", False, 0.0, 65.0),
         TimelineSpan("evaluation 1", False, 10.0, 19.0),
         TimelineSpan("epoch 2", True, 20.0, 35.0),
     ]

@@ -120,6 +120,7 @@ def test_means_of_epochs_are_by_run_and_lacking_a_value_leaves_the_entry_out() -
         Frames,
         SimpleNamespace(
             epochs=pandas.DataFrame(reversed(rows)),
+            runs=pandas.DataFrame({"run_id": [*"abcd"], "resumed": 0, "epochs": 3}),
             entry_of={"a": "x", "b": "x", "c": "y", "d": "y"},
         ),
     )
