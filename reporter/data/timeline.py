@@ -10,7 +10,8 @@ from suite.bundle.arrays import span_s
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
-from suite.catalog.power import PowerRule, PowerTotal, are_before_v03
+from suite.catalog.power import PowerRule, PowerTotal
+from suite.catalog.rounds import judging_round
 from suite.metrics.machine_figures import NVML, gpu_of_figures
 from suite.metrics.power_totals import counted_rules, describe_totals, power_totals
 
@@ -74,7 +75,8 @@ def read_timeline(bundle: Bundle, log: Log) -> Timeline:
     if start is None or start.mono_ns is None:
         return Timeline()
     channels, rules, run = bundle.channels(), counted_rules(bundle), run_window(log)
-    gpu = gpu_of_figures(channels, run, is_before_v03=are_before_v03(rules))
+    is_before_v03 = judging_round(bundle.run().round).is_before_v03
+    gpu = gpu_of_figures(channels, run, is_before_v03=is_before_v03)
     load = _loads(channels, gpu, start.mono_ns)
     return Timeline(
         tuple(_power(channels, power_totals(channels, rules, run), start.mono_ns)),

@@ -155,12 +155,8 @@ def power_rules_before_v03() -> tuple[PowerRule, ...]:
 
 def rulebook_beside(carried: Iterable[PowerRule]) -> tuple[PowerRule, ...]:
     """All rules, as those are that a bundle carries: today's, or those from before round v0.3."""
-    return power_rules_before_v03() if are_before_v03(carried) else load_power_rules()
-
-
-def are_before_v03(rules: Iterable[PowerRule]) -> bool:
-    """Whether a bundle with these rules is from before round v0.3."""
-    return any(rule.is_before_v03 for rule in rules)
+    is_before_v03 = any(rule.is_before_v03 for rule in carried)
+    return power_rules_before_v03() if is_before_v03 else load_power_rules()
 
 
 def power_sources(rules: Iterable[PowerRule]) -> frozenset[str]:
