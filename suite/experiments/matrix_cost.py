@@ -17,6 +17,7 @@ from suite.errors import SuiteError
 from suite.execution.events import CostEstimated
 from suite.execution.request import RunRequest
 from suite.files.counted import counted
+from suite.metrics.counted_time import counted_power_w
 from suite.metrics.epoch_from_steps import MIN_STEPS
 from suite.metrics.summary import read_summary
 
@@ -132,9 +133,7 @@ def _pace(bundle: Bundle) -> Pace:
     )
     if len(starts_ns) < MIN_STEPS:
         raise ValueError("too few steps")
-    run_s, uncounted_s, energy_j = (
-        figures[name]["value"] for name in ("gross_time_s", "uncounted_s", "energy_j")
-    )
+    run_s = float(figures["gross_time_s"]["value"])
     first_s = float(starts_ns[1] - starts_ns[0]) / NS_PER_S
     steps_s = sum(epoch["end_to_end_s"] for epoch in epochs) - first_s
     samples = sum(epoch["samples"] for epoch in epochs) - training.global_batch_size
@@ -145,7 +144,7 @@ def _pace(bundle: Bundle) -> Pace:
         once_s=started_s + max(0.0, run_s - steps_s - sum(evaluations_s)),
         sample_s=steps_s / samples,
         evaluation_s=sum(evaluations_s) / len(evaluations_s) if evaluations_s else None,
-        power_w=None if energy_j is None else energy_j / (run_s - uncounted_s),
+        power_w=counted_power_w(figures),
     )
 
 

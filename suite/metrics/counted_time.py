@@ -6,8 +6,9 @@ its counted windows.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window, span_s
@@ -135,3 +136,13 @@ def counted_energy(
         rejected=whole.rejected - sum(part.rejected for _, part in parts),
         uncertainty=uncertainty,
     )
+
+
+def counted_power_w(figures: Mapping[str, Mapping[str, Any]]) -> float | None:
+    """The mean power of a summary's run, W: its energy, which is that of its counted windows, over
+    their time; None where one of the two is unknown."""
+    energy_j, gross_s, uncounted_s = (
+        figures[name]["value"] for name in ("energy_j", "gross_time_s", "uncounted_s")
+    )
+    counted_s = None if gross_s is None else gross_s - uncounted_s
+    return energy_j / counted_s if energy_j is not None and counted_s else None

@@ -12,6 +12,7 @@ from suite.bundle.study_mark import BOARD, READ_MB_S
 from suite.errors import FileError
 from suite.files.json_file import read_as
 from suite.metrics.board_spread import BoardSpread, board_spread, spread_sentences
+from suite.metrics.counted_time import counted_power_w
 from suite.metrics.figure import Figure, mean_figure, unknown_figure
 from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.study import (
@@ -215,16 +216,13 @@ def _figures(bundles: Sequence[Bundle], warm_up_steps: int) -> MatrixFigures:
 
 
 def _power(summary: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    energy_j, gross_s, uncounted_s = (
-        summary[name]["value"] for name in ("energy_j", "gross_time_s", "uncounted_s")
-    )
-    counted_s = None if gross_s is None else gross_s - uncounted_s
-    if energy_j is None or not counted_s:
+    power_w = counted_power_w(summary)
+    if power_w is None:
         return {
             "value": None,
             "reason": summary["energy_j"]["reason"] or summary["gross_time_s"]["reason"],
         }
-    return {"value": energy_j / counted_s}
+    return {"value": power_w}
 
 
 def _mean(figures: Sequence[Mapping[str, Any]], unit: str) -> Figure:
