@@ -288,8 +288,6 @@ def _with_own_data(entry: Row, closed: str) -> tuple[str, str]:
     data = load_data_set(judging_round(entry["round"]).workload(str(entry["workload"])).data)
     size = sum(file.download_size_bytes or 0 for file in data.files)
     large = f" (a download of {size / 1e6:.0f} MB)" if size else ""
-    prepare = (
-        f"suite data prepare {data.name} --download && " if data.mirrors or data.archive else ""
-    )
+    prepare = f"suite data prepare {data.name} --download && " if data.can_be_downloaded else ""
     why = f"A result for the leaderboard, with the workload's own data{large}"
     return why, f"{prepare}{closed}"

@@ -107,6 +107,11 @@ class DataSetDefinition:
     recipe: DataSetRecipe | None = None
     mistaken_for: tuple[str, ...] = ()
 
+    @property
+    def can_be_downloaded(self) -> bool:
+        """Whether its publisher's files have addresses."""
+        return bool(self.mirrors) or self.archive is not None
+
 
 DEFINITIONS = Definitions("datasets", DataSetDefinition, "data set", "data-sets")
 folder, load_data_set, load_data_sets = DEFINITIONS.folder, DEFINITIONS.load, DEFINITIONS.load_all

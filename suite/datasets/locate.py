@@ -156,6 +156,6 @@ def _generated_definition(
 
 def how_to_prepare(definition: DataSetDefinition) -> str:
     """The command that prepares the data set."""
-    if definition.mirrors or definition.archive:
+    if definition.can_be_downloaded:
         return f"`suite data prepare {definition.name} --download` or `--from DIR`"
     return f"`suite data prepare {definition.name}" + ("`" if definition.files else " --from DIR`")

@@ -97,7 +97,7 @@ def from_directory(
 def from_network(name: str, progress: Progress) -> PreparedDataSet:
     """Download a data set from its mirrors and prepare it; an interrupted download is resumed."""
     definition = load_data_set(name)
-    if not definition.mirrors and definition.archive is None:
+    if not definition.can_be_downloaded:
         raise SuiteError(
             f"The data set {name!r} cannot be downloaded; prepare it with"
             f" {how_to_prepare(definition)}."
