@@ -107,10 +107,11 @@ def _build(
         frames, (studies, broken) = load_with(workers, given, found), find_studies(given)
         frames = frames.with_broken(broken)
         _refuse_nothing(frames, studies)
+        boards = tuple(make_boards(frames, options.beside_reference))
         for each in frames.broken.to_dict("records"):
             say(f"not shown: {each['place']}: {each['reason']}")
         _write(
-            options.contents(make_contents(frames, tuple(make_boards(frames)), studies)),
+            options.contents(make_contents(frames, boards, studies)),
             output,
             workers,
         )

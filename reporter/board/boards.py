@@ -119,6 +119,7 @@ class Leaderboard:
 
     ``accepted`` are the ranked and provisional rows by score, then the unranked ones.
     ``precision`` is that of all rows of the closed division; empty in the open one.
+    ``is_reference``: its rows are reference systems, which stand apart from devices.
     """
 
     slug: str
@@ -127,6 +128,7 @@ class Leaderboard:
     data: str
     round: str
     precision: str
+    is_reference: bool
     own_data: bool
     frames: Frames
     facets: tuple[Facet, ...]

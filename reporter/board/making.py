@@ -16,7 +16,7 @@ from reporter.board.columns import (
 )
 from reporter.board.energies import energy_tables, instrument_order
 from reporter.board.ranking import Rank, rank_entries, unranked
-from reporter.board.systems import system_name
+from reporter.board.systems import is_reference_system, system_name
 from reporter.data.entries import (
     CODE,
     PRECISION,
@@ -91,18 +91,24 @@ EPOCH_ENERGY = "energy_per_epoch_j"
 NOT_ACCEPTED = unranked("not ranked: the entry is not accepted")
 
 
-def make_boards(frames: Frames) -> list[Leaderboard]:
+def make_boards(frames: Frames, beside_reference: bool = False) -> list[Leaderboard]:
     """One board per round, workload, division and data set, of the closed division also per
     precision; the newest round and workloads' own data sets first.
 
-    Generated data and stall analyses are excluded. Runs that name no round of the rulebook are
-    refused; they have boards of their own.
+    Reference systems have boards of their own, unless ``beside_reference``. Generated data and
+    stall analyses are excluded. Runs that name no round of the rulebook are refused; they have
+    boards of their own.
     """
     published = frames.entries[~frames.entries["state"].isin((GENERATED, STUDIED))]
     compared_in = published[PRECISION].where(published["division"] == Division.CLOSED.value, "")
-    keys = ["workload", "division", "data", "round", "compared_in"]
+    is_reference = [
+        not beside_reference and is_reference_system(entry) for entry in rows_of(published)
+    ]
+    keys = ["workload", "division", "data", "round", "compared_in", "is_reference"]
     groups = published.assign(
-        round=published["round"].fillna(NO_ROUND), compared_in=compared_in
+        round=published["round"].fillna(NO_ROUND),
+        compared_in=compared_in,
+        is_reference=is_reference,
     ).groupby(keys, sort=True)
     boards = [_board(frames.of_entries(entries), *key) for key, entries in groups]
     age = {each.name: age for age, each in enumerate(reversed(load_rounds()))}
@@ -117,13 +123,21 @@ def make_boards(frames: Frames) -> list[Leaderboard]:
     )
 
 
-def _place(board: Leaderboard) -> tuple[str, ...]:
-    """Among the boards of a workload's data; the strict precision before the others."""
-    return board.division, board.data, "" if board.precision == STRICT else board.precision
+def _place(board: Leaderboard) -> tuple[str | bool, ...]:
+    """Among the boards of a workload's data; the strict precision before the others, devices before
+    reference systems."""
+    precision = "" if board.precision == STRICT else board.precision
+    return board.division, board.data, precision, board.is_reference
 
 
 def _board(
-    frames: Frames, workload: str, division: str, data: str, judged_by: str, precision: str
+    frames: Frames,
+    workload: str,
+    division: str,
+    data: str,
+    judged_by: str,
+    precision: str,
+    is_reference: bool,
 ) -> Leaderboard:
     figures = figures_by_entry(
         frames, {*DISTURBANCES, *(column.figure for column in FIGURE_COLUMNS)}
@@ -141,7 +155,8 @@ def _board(
         name: tuple(of_entry[facet.name] for facet in differ) for name, of_entry in facets.items()
     }
     rows = tuple(_board_rows(frames, figures, shown, columns))
-    others = () if precision in ("", STRICT) else (precision,)
+    others = [] if precision in ("", STRICT) else [precision]
+    others += ["reference"] if is_reference else []
     sections = {
         name: tuple(row for row in rows if row.entry["state"] == name)
         for name in (ACCEPTED, REFUSED, WITHDRAWN)
@@ -154,6 +169,7 @@ def _board(
         data=data,
         round=judged_by,
         precision=precision,
+        is_reference=bool(is_reference),
         own_data=bool(frames.entries["own_data"].all()),
         frames=frames.accepted(),
         facets=differ,

@@ -1,7 +1,10 @@
-"""Names of systems that fit a table's cell or a card."""
+"""Systems: their names that fit a table's cell or a card, and which of them are references."""
 
 from reporter.data.frames import Row, is_known
-from reporter.data.machine_names import short_title
+from reporter.data.machine_names import profile_of, short_title
+
+PROJECT = "reference"
+"""The organization of the project's own submissions."""
 
 
 def system_name(entry: Row) -> str:
@@ -13,3 +16,9 @@ def system_name(entry: Row) -> str:
         if is_known(entry["nodes"]) and entry["nodes"] > 1
         else name
     )
+
+
+def is_reference_system(entry: Row) -> bool:
+    """Whether the project itself trained on a machine that no profile describes: a server shows what
+    the frameworks do, and stands beside no device."""
+    return str(entry["organization"]) == PROJECT and profile_of(entry) is None

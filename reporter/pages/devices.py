@@ -7,6 +7,8 @@ from functools import cached_property
 
 import jinja2
 
+from reporter.board.boards import Leaderboard
+from reporter.board.dot_chart import DotRow
 from reporter.data.frames import Frames, Row, grouped
 from reporter.data.words import any_of
 from reporter.pages.addresses import machine_slug
@@ -71,6 +73,11 @@ class MachinePage:
         """The number of accepted entries."""
         return sum(line.section == "accepted" for line in self.lines)
 
+    @property
+    def is_reference(self) -> bool:
+        """Whether all its lines are those of a reference system."""
+        return bool(self.lines) and all(line.board.is_reference for line in self.lines)
+
     @cached_property
     def boards(self) -> tuple[BoardLines, ...]:
         """Its lines by board, what the front page would answer first before the others."""
@@ -92,7 +99,8 @@ class MachinePage:
         """Processor, accelerator and memory of the profile."""
         profile = self.profile
         if profile is None:
-            return "" if not self.lines else "no profile"
+            kind = "reference system, " if self.is_reference else ""
+            return f"{kind}no profile" if self.lines else ""
         cpu = f"{profile.cpu.cores} × {profile.cpu.architecture}" if profile.cpu else ""
         gpu = (
             f"{profile.gpu.cuda_cores} CUDA cores ({profile.gpu.architecture})"
@@ -163,27 +171,46 @@ def machine_pages(contents: SiteContents) -> tuple[MachinePage, ...]:
     )
 
 
-def _listed(pages: tuple[MachinePage, ...], contents: SiteContents) -> Row:
-    """The devices with results, the fastest first: their times on the boards of the round and
-    division that the front page answers first; then those that only have a profile."""
-    main = max(contents.boards, key=front_page_order, default=None)
+@dataclass(frozen=True)
+class Overview:
+    """Machines with results, each with its row on each of these boards, or None; of a board
+    (itself, title, quantity)."""
+
+    boards: tuple[tuple[Leaderboard, str, str], ...]
+    machines: tuple[tuple[MachinePage, list[DotRow | None]], ...]
+
+
+def _overview(
+    pages: tuple[MachinePage, ...], contents: SiteContents, is_reference: bool
+) -> Overview:
+    """The devices, or the reference systems, with results, the fastest first: their times on the
+    boards of the round and division that the front page would answer first of theirs."""
+    of_kind = [board for board in contents.boards if board.is_reference == is_reference]
+    main = max(of_kind, key=front_page_order, default=None)
     alike = [
         board
-        for board in contents.boards
+        for board in of_kind
         if main and (board.round, board.division) == (main.round, main.division) and board.own_data
     ]
     boards = sorted(alike, key=front_page_order, reverse=True)[:MAX_BOARDS]
     found = []
-    for page in (page for page in pages if page.entries):
+    for page in (page for page in pages if page.entries and page.is_reference == is_reference):
         names = frozenset(line.row.system for line in page.lines)
         found.append((page, [row_of_device(board, names) for board in boards]))
     # a board on which a device has no row comes after its others
     found.sort(
         key=lambda one: [math.inf if row is None else row.cell.value or math.inf for row in one[1]]
     )
+    titles = ((board, trained_title(board), quantity_words(board, None)) for board in boards)
+    return Overview(tuple(titles), tuple(found))
+
+
+def _listed(pages: tuple[MachinePage, ...], contents: SiteContents) -> Row:
+    """The devices with results, the reference systems, then the devices that only have a
+    profile."""
     return {
-        "found": found,
-        "boards": [(board, trained_title(board), quantity_words(board, None)) for board in boards],
+        "devices": _overview(pages, contents, is_reference=False),
+        "references": _overview(pages, contents, is_reference=True),
         "waiting": [
             page
             for page in pages

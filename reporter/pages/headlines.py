@@ -3,7 +3,7 @@ that is. Only confirmed entries are in it, of these the ones that somebody else 
 stands behind, where there are any; each number carries the name of its quantity."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reporter.board.boards import Leaderboard, LeaderboardRow, with_values
 from reporter.board.comparison import comparables, compare_pair
@@ -53,8 +53,16 @@ class Headline:
 
 def headline(board: Leaderboard) -> Headline:
     """The sentence of a board: of its devices, or where a single one has confirmed entries, of that
-    device's frameworks."""
-    return board.frames.cached("headline", lambda: _headline(board))
+    device's frameworks. Of reference systems it only says what they are: they stand for no
+    device."""
+    return board.frames.cached("headline", lambda: _apart(board, _headline(board)))
+
+
+def _apart(board: Leaderboard, found: Headline) -> Headline:
+    if not board.is_reference:
+        return found
+    said = f"{trained_title(board)}: reference systems, apart from devices."
+    return replace(found, who="", said=said, lines=(found.text, *found.lines))
 
 
 def _headline(board: Leaderboard) -> Headline:
@@ -177,7 +185,10 @@ def _why_alone(row: DotRow, among: str) -> str:
 
 
 def energy_and_memory_sentences(board: Leaderboard) -> dict[str, str]:
-    """What stands in place of the sentence where a reader chose energy or memory."""
+    """What stands in place of the sentence where a reader chose energy or memory; nothing does for
+    reference systems."""
+    if board.is_reference:
+        return {}
     energy, memory = next(_least_energy(board), ""), memory_chart(board)
     found = {"energy": energy} if energy else {}
     for row in _rows_to_name(memory_chart(board, only_vouched=True), memory)[:1]:
@@ -216,9 +227,9 @@ def _place(board: Leaderboard, row: DotRow, chart: DotChart) -> str:
     """Where a system stands among all: by rank words only where it has a rank."""
     count = len(chart.rows) + chart.left_out
     if count == 1:
-        return "the only system"
+        return f"the only {'reference ' if board.is_reference else ''}system"
     if board.ranked and row.best.is_confirmed:
-        return f"no. {row.place} of {count} systems"
+        return f"no. {row.place} of {count} {'reference ' if board.is_reference else ''}systems"
     values = [_value(other) for other in chart.rows if other is not row]
     others = counted(len(values), "other system") + (" shown" if chart.left_out else "")
     if shorter := sum(value < _value(row) for value in values):

@@ -162,9 +162,10 @@ def _with_curves(view: LeaderboardView, charts: Charts) -> LeaderboardView:
     return replace(view, curves=CURVES if CURVES in names else "")
 
 
-def front_page_order(board: Leaderboard) -> tuple[bool, bool, bool, int]:
+def front_page_order(board: Leaderboard) -> tuple[bool, bool, bool, bool, int]:
     """What the front page answers first: a workload that two devices completed, in the closed
-    division, the heaviest one by multiply-adds; of several rounds the newest."""
+    division, the heaviest one by multiply-adds; of several rounds the newest. Reference systems
+    come last."""
     confirmed = [row for row in board.in_order if row.is_confirmed]
     is_completed = board.time.figure in (SCORE_S, TIME_TO_TARGET)
     try:
@@ -172,6 +173,7 @@ def front_page_order(board: Leaderboard) -> tuple[bool, bool, bool, int]:
     except SuiteError:
         macs = 0
     return (
+        bool(board.accepted) and not board.is_reference,
         is_completed and len({row.system for row in confirmed}) > 1,
         is_completed and bool(confirmed),
         board.division == Division.CLOSED.value and board.own_data,
@@ -180,11 +182,20 @@ def front_page_order(board: Leaderboard) -> tuple[bool, bool, bool, int]:
 
 
 def tabs_of(board: Leaderboard, boards: Sequence[Leaderboard]) -> tuple[tuple[str, str, bool], ...]:
-    """The other workloads of the board's round and division, as (title, page, is it this)."""
+    """The other workloads of the board's round and division, as (title, page, is it this);
+    reference systems are named where devices stand beside them."""
     alike = [
         each for each in boards if (each.round, each.division) == (board.round, board.division)
     ]
-    return tuple((trained_title(each), f"boards/{each.slug}.html", each is board) for each in alike)
+    has_devices = not all(each.is_reference for each in alike)
+    return tuple(
+        (
+            trained_title(each) + (": reference systems" if each.is_reference and has_devices else ""),
+            f"boards/{each.slug}.html",
+            each is board,
+        )
+        for each in alike
+    )
 
 
 def why_other_round(board: Leaderboard, boards: Sequence[Leaderboard]) -> str:
@@ -193,8 +204,8 @@ def why_other_round(board: Leaderboard, boards: Sequence[Leaderboard]) -> str:
     alike = (
         each
         for each in boards
-        if (each.workload, each.division, each.data, each.precision)
-        == (board.workload, board.division, board.data, board.precision)
+        if (each.workload, each.division, each.data, each.precision, each.is_reference)
+        == (board.workload, board.division, board.data, board.precision, board.is_reference)
     )
     newer = next((each for each in alike if each.accepted), board)
     if newer is board or not board.accepted:

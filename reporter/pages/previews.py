@@ -26,15 +26,16 @@ def previews(contents: SiteContents, environment: jinja2.Environment) -> Iterato
     if contents.address is None:
         return
     boards = [board for board in contents.boards if board.accepted]
+    first = next((board for board in boards if not board.is_reference), None)
     counted = (
         f"{sum(len(board.accepted) for board in boards)} results on {len(boards)} leaderboards"
     )
     yield Page(
         "previews/site.png",
         picture(
-            f"{trained_title(boards[0])}: {boards[0].time.heading}" if boards else NAME,
+            f"{trained_title(first)}: {first.time.heading}" if first else NAME,
             counted,
-            _lines(boards[0]) if boards else (),
+            _lines(first) if first else (),
         ),
     )
     for board in contents.boards:
@@ -44,10 +45,15 @@ def previews(contents: SiteContents, environment: jinja2.Environment) -> Iterato
             f"previews/{board.slug}.png",
             picture(
                 title,
-                f"{board.time.heading}; {board.division} division, round {board.round}, {entries}",
+                f"{board.time.heading}; {_where(board)}, {entries}",
                 _lines(board),
             ),
         )
+
+
+def _where(board: Leaderboard) -> str:
+    kind = "reference systems, " if board.is_reference else ""
+    return f"{kind}{board.division} division, round {board.round}"
 
 
 def _lines(board: Leaderboard) -> tuple[Line, ...]:

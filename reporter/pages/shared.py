@@ -153,8 +153,9 @@ def make_contents(
 
 
 def board_title(board: Leaderboard) -> str:
-    """A leaderboard in words: workload, division and round."""
-    return f"{trained_title(board)}, {board.division}, round {board.round}"
+    """A leaderboard in words: workload, division and round, and whether it has devices."""
+    title = f"{trained_title(board)}, {board.division}, round {board.round}"
+    return f"{title}, reference systems" if board.is_reference else title
 
 
 def trained_title(board: Leaderboard) -> str:

@@ -39,7 +39,7 @@ def site_index(contents: SiteContents, environment: jinja2.Environment) -> Itera
 
 
 def _board(board: Leaderboard) -> dict[str, Any]:
-    names = ("workload", "division", "data", "round", "precision", "own_data")
+    names = ("workload", "division", "data", "round", "precision", "is_reference", "own_data")
     return {
         "slug": board.slug,
         "title": board_title(board),

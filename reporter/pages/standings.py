@@ -126,11 +126,10 @@ def _rank(line: EntryLine | None) -> str:
     if line.section != "accepted":
         return line.section
     rank = line.row.rank
-    return (
-        f"{rank.words} of {len(line.board.ranked)}"
-        if rank.place is not None
-        else f"no rank: {rank.reason}"
-    )
+    if rank.place is None:
+        return f"no rank: {rank.reason}"
+    of = " on reference systems" if line.board.is_reference else ""
+    return f"{rank.words} of {len(line.board.ranked)}{of}"
 
 
 def _status(line: EntryLine | None) -> str:

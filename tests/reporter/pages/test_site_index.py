@@ -12,7 +12,7 @@ from reporter.pages.run_page import command_line
 
 NAMES = {
     **{"slug": "lenet-open", "workload": "lenet", "division": "open", "data": "mnist"},
-    **{"round": "v0.2", "precision": "", "own_data": True},
+    **{"round": "v0.2", "precision": "", "is_reference": False, "own_data": True},
 }
 
 

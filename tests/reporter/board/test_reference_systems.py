@@ -1,0 +1,142 @@
+"""Reference systems: what the project trained on a machine that no profile describes stands apart
+from devices, and is never the answer."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import reporter
+from reporter.board.boards import Leaderboard
+from reporter.board.comparison import compare_entries
+from reporter.board.making import make_boards
+from reporter.data.text import significant
+from reporter.pages.headlines import device_headline, headline
+from reporter.pages.leaderboard import front_page_order, tabs_of
+from reporter.pages.shared import board_title
+from reporter.pages.standings import standings_of
+from reporter.site import build_site
+from suite.files.paths import repository_root
+from tests.builders import Scenario, make_bundle
+from tests.open_round import SLUG
+
+SERVER = Scenario(organization="reference", step_s=0.0002)
+"""Faster than any of the boards."""
+BOARDS = {
+    "the project's board": Scenario(organization="reference", device="orin", step_s=0.002),
+    "a stranger's machine": Scenario(organization="acme", step_s=0.003),
+}
+
+
+def runs_of(folder: Path, *scenarios: Scenario) -> Path:
+    """Three seeds of each."""
+    for number, scenario in enumerate(scenarios):
+        for seed in (1, 2, 3):
+            stamp = f"lenet-pytorch-2027011{5 + number}T080000Z-{seed:06}"
+            made = replace(scenario, name=stamp, seed=seed, later_s=86400 * number, jitter=0.01)
+            make_bundle(folder / stamp, made)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return runs_of(tmp_path_factory.mktemp("mixed"), *BOARDS.values(), SERVER)
+
+
+@pytest.fixture(scope="module")
+def boards(mixed: Path) -> tuple[Leaderboard, Leaderboard]:
+    devices, references = make_boards(reporter.load([mixed]))
+    return devices, references
+
+
+def test_a_reference_system_has_a_board_and_ranks_of_its_own(
+    mixed: Path, boards: tuple[Leaderboard, Leaderboard]
+) -> None:
+    devices, references = boards
+    assert [board.is_reference for board in boards] == [False, True]
+    assert devices.slug == f"lenet-closed-mnist-{SLUG}"
+    assert references.slug == f"{devices.slug}-reference"
+    assert board_title(references) == f"{board_title(devices)}, reference systems"
+    assert {row.entry["device"] for row in references.accepted} == {"generic"}
+    assert [row.rank.place for row in devices.accepted] == [1, 2], "no server is before them"
+    (row,) = references.accepted
+    standing = standings_of(reporter.load([mixed]), boards)[row.entry_id]
+    assert standing.rank == "1st of 1 on reference systems"
+
+
+def test_a_board_of_the_project_and_a_stranger_s_machine_without_a_profile_are_devices(
+    boards: tuple[Leaderboard, Leaderboard],
+) -> None:
+    submitted = {
+        (row.entry["organization"], row.entry["device"]) for row in boards[0].accepted
+    }
+    assert submitted == {("reference", "orin"), ("acme", "generic")}
+
+
+def test_the_answer_is_a_device_also_where_a_reference_system_is_faster(
+    boards: tuple[Leaderboard, Leaderboard],
+) -> None:
+    devices, references = boards
+    assert max(reversed(boards), key=front_page_order) is devices
+    assert headline(devices).who and headline(devices).who in headline(devices).text
+    apart = headline(references)
+    assert apart.text == "LeNet-5 on MNIST: reference systems, apart from devices."
+    assert " trains LeNet-5 on MNIST to 99 %" in apart.lines[0]
+    (row,) = references.accepted
+    own = device_headline(references, frozenset({row.system})).text
+    assert own.endswith(": the only reference system.")
+    titles = [title for title, _, _ in tabs_of(devices, boards)]
+    assert titles == ["LeNet-5 on MNIST", "LeNet-5 on MNIST: reference systems"]
+
+
+def test_the_site_lists_them_below_devices(mixed: Path, tmp_path: Path) -> None:
+    site = build_site([mixed], tmp_path / "site").parent
+    front = (site / "index.html").read_text(encoding="utf-8")
+    assert front.count("<h1") == 1 and "No device has a result yet" not in front
+    listed = (site / "devices" / "index.html").read_text(encoding="utf-8")
+    assert "<h1>2 devices have results</h1>" in listed
+    assert listed.index("<h1>") < listed.index("<h2>Reference systems</h2>")
+    assert listed.count('<td class="n" data-label="entries">') == 3
+    index = json.loads((site / "data" / "index.json").read_text(encoding="utf-8"))
+    assert [each["is_reference"] for each in index["leaderboards"]] == [False, True]
+
+
+def test_a_site_of_reference_systems_only_says_that_no_device_has_a_result(tmp_path: Path) -> None:
+    site = build_site([runs_of(tmp_path / "runs", SERVER)], tmp_path / "site").parent
+    for page in ("index.html", "devices/index.html"):
+        text = (site / page).read_text(encoding="utf-8")
+        assert "<h1>No device has a result yet</h1>" in text and text.count("<h1") == 1
+    front = (site / "index.html").read_text(encoding="utf-8")
+    assert "suite run --division closed --device auto" in front
+    assert '<h2 class="answer">' in front, "the chart of reference systems stands below"
+
+
+def test_beside_an_owner_s_run_reference_results_are_on_its_board(mixed: Path) -> None:
+    (board,) = make_boards(reporter.load([mixed]), beside_reference=True)
+    assert len(board.accepted) == 3 and not board.is_reference
+
+
+def test_the_published_ratios_of_frameworks_are_those_of_the_submission() -> None:
+    """In README.md and docs/results.md, over PyTorch."""
+    frames = reporter.load([repository_root() / "submissions" / "v0.3" / "reference"])
+    pairs = {
+        (pair.entry.split(" · ")[0], pair.base.split(" · ")[0]): pair
+        for pair in compare_entries(frames, "score_s")
+    }
+    said = [
+        " ".join((repository_root() / name).read_text(encoding="utf-8").split())
+        for name in ("README.md", "docs/results.md")
+    ]
+    for framework in ("TensorFlow", "Chainer"):
+        if (framework, "PyTorch") in pairs:
+            pair = pairs[framework, "PyTorch"]
+            ends = (pair.ratio, pair.low, pair.high)
+        else:
+            pair = pairs["PyTorch", framework]
+            ends = (1 / pair.ratio, 1 / pair.high, 1 / pair.low)
+        ratio, low, high = (significant(end, 2) for end in ends)
+        for text in said:
+            (sentence,) = re.findall(rf"{framework} (?:trains|takes)[^;.]*?\d[^;]*?\)", text)[:1]
+            assert ratio in sentence and f"{low} to {high}" in sentence, (framework, sentence)
