@@ -168,7 +168,9 @@ def on_hosts(settings: Settings, options: Sequence[str], model: Model) -> tuple[
         joined_hosts(settings.ranks, Path(name), by_ssh=False) as cluster,
     ):
         ring = all_reduce_variables(settings.ranks, 1, model.gradient_bytes)
-        variables = {**ring, **child_environment(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
+        variables = allow_root(
+            {**ring, **child_environment(1), **OVER_THE_WIRE, "GLOO_SOCKET_IFNAME": "eth0"}
+        )
         placement = Placement(tuple(host.name for host in cluster.hosts), 1, str(cluster.agent))
         if settings.megabits is not None:
             for host in cluster.hosts:

@@ -19,6 +19,7 @@ from benchmarks.runner.needs import framework_environment
 from benchmarks.runner.training import generated_data, request_of
 from reference_impls.contract import request_from_dict
 from suite.catalog.frameworks import load_framework
+from suite.errors import SuiteError
 from suite.extensions.concurrent.measuring.experiment import Plan, Side
 from suite.extensions.concurrent.measuring.schedules import ScheduleKind
 from suite.extensions.concurrent.measuring.trials import (
@@ -59,6 +60,10 @@ def measure(settings: Settings) -> Iterator[Ratio]:
             for pair in range(settings.pairs)
         ]
     pairs = [(aim.worth(turn[chosen]), aim.worth(turn[best])) for turn in turns]
+    if not all(value for pair in pairs for value in pair):
+        raise SuiteError(
+            "A turn had too few training steps to know their rate; use a longer --duration-s."
+        )
     yield ratio_of(
         f"{chosen}, {_kept([turn[chosen] for turn in turns], settings)}; the best: {best}",
         "tuned",
@@ -73,7 +78,13 @@ def _exhaustive(plan: Plan, aim: Aim, duration_s: float) -> Candidate:
         measure_trial(plan, each, duration_s, aim, plan.output / f"exhaustive-{number}")
         for number, each in enumerate(candidates(plan, CHOICES))
     ]
-    return max((trial for trial in found if aim.is_met(trial)), key=aim.worth).candidate
+    met = [trial for trial in found if aim.is_met(trial) and aim.worth(trial)]
+    if not met:
+        raise SuiteError(
+            "No setting kept the limit in the exhaustive search; use a higher --limit-ms or a longer"
+            " --duration-s."
+        )
+    return max(met, key=aim.worth).candidate
 
 
 def _kept(trials: Sequence[Trial], settings: Settings) -> str:
