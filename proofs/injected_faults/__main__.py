@@ -32,8 +32,8 @@ from suite.files.canonical import sha256_of_text
 from suite.files.paths import repository_root
 
 FAULTS = Path(__file__).with_name("faults.json")
-KEPT = repository_root() / "build" / "proofs" / "injected-faults.json"
-COVERAGE = KEPT.parent / "injected-faults-coverage"
+KEPT = repository_root() / "build" / "proofs" / "injected-faults" / "faults.json"
+COVERAGE = KEPT.parent / "coverage"
 MIN_SHARE = 0.9
 COLLECTION = "the collection of tests"
 BY_TESTS, BY_PROOFS, BY_NOTHING = "make test", "a proof", "nothing"
@@ -55,6 +55,9 @@ class Fault:
 
 def main(ids: Sequence[str]) -> int:
     """Exit code 1 where too few are noticed."""
+    if unknown := sorted({*ids} - {fault.id for fault in faults()}):
+        print(f"error: there is no fault {', '.join(unknown)} in {FAULTS}.", file=sys.stderr)
+        return COULD_NOT
     chosen = [fault for fault in faults() if not ids or fault.id in ids]
     if gone := stale(chosen):
         print(
@@ -90,8 +93,7 @@ def main(ids: Sequence[str]) -> int:
             )
     noticed = _show(chosen, known, covered)
     if not ids:
-        KEPT.unlink()
-        shutil.rmtree(COVERAGE)
+        shutil.rmtree(KEPT.parent)
     return int(noticed < MIN_SHARE * len(chosen))
 
 

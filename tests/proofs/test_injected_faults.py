@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from proofs.injected_faults import __main__ as campaign
+from proofs.proof import find_proof
 from suite.errors import COULD_NOT, SuiteError
 from suite.files.paths import repository_root
 
@@ -40,6 +41,19 @@ def test_faults_whose_text_is_gone_are_named_before_any_test_is_run(
         f"error: the texts of these faults do not occur once in their files: {gone}; mend them in"
         f" {path}.\n"
     )
+
+
+def test_an_unknown_fault_is_named_before_any_test_is_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert campaign.main(["F01", "F999"]) == COULD_NOT
+    assert capsys.readouterr().err.startswith("error: there is no fault F999 in ")
+
+
+def test_what_a_campaign_keeps_is_in_the_folder_that_its_proof_continues() -> None:
+    """The time of earlier tries is added only there."""
+    kept = find_proof("injected-faults").kept
+    assert campaign.KEPT.parent == campaign.COVERAGE.parent == kept
 
 
 def test_what_was_found_is_kept_for_the_files_as_they_were(
