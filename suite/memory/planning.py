@@ -18,9 +18,9 @@ from suite.memory.spilling import spilled_schedule
 STATE_WORDS = {"sgd": 0, "sgd-momentum": 1, "adam": 2}
 """Words of optimizer state per weight."""
 
-MAX_BATCH = 65_536
 IMAGE_STEP = 8
-MAX_IMAGE = 4096
+MAX_IMAGE = 65_536
+"""Pixels per side; three channels of one such picture take 51 GB."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ def plan_memory(
         peak_bytes=workplace.fixed_bytes + ordinary,
         schedule=best,
         stored=stored,
-        largest_batch_size=_largest(
-            lambda size: _ordinary(scale_chain(single, size)) <= free, 1, MAX_BATCH, 1
+        largest_batch_size=_largest(  # a picture takes more than a byte
+            lambda size: _ordinary(scale_chain(single, size)) <= free, 1, free, 1
         ),
         largest_image=_largest_image(network, image, batch, free),
     )
@@ -155,21 +155,24 @@ def _ordinary(blocks: Chain) -> int:
 def _largest_image(network: Network, image: int, batch: int, free: int) -> int | None:
     """The largest multiple of IMAGE_STEP that fits, or ``image``, where the network takes pictures
     of this size only; None if none does."""
-    try:
-        network_chain(network, MAX_IMAGE, MAX_IMAGE, 1)
-    except SuiteError:
-        return image if _fits_image(network, image, batch, free) else None
-    return _largest(
-        lambda size: _fits_image(network, size, batch, free), IMAGE_STEP, MAX_IMAGE, IMAGE_STEP
-    )
+
+    def fits(size: int) -> bool:
+        return _ordinary(network_chain(network, size, size, batch)) <= free
+
+    if not _is_taken(network, MAX_IMAGE):
+        return image if fits(image) else None
+    sizes = range(IMAGE_STEP, MAX_IMAGE + 1, IMAGE_STEP)
+    least = next(size for size in sizes if _is_taken(network, size))
+    return _largest(fits, least, MAX_IMAGE, IMAGE_STEP)
 
 
-def _fits_image(network: Network, image: int, batch: int, free: int) -> bool:
+def _is_taken(network: Network, image: int) -> bool:
+    """Whether pictures of this size are large enough for the network, or its only size."""
     try:
-        return _ordinary(network_chain(network, image, image, batch)) <= free
-    # too small for this network: such a picture fits, and the search goes on to larger ones
+        network_chain(network, image, image, 1)
     except SuiteError:
-        return True
+        return False
+    return True
 
 
 def _largest(fits: Callable[[int], bool], low: int, high: int, step: int) -> int | None:

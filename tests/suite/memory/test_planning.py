@@ -3,7 +3,7 @@
 import pytest
 
 from suite.errors import SuiteError
-from suite.memory.network import load_network
+from suite.memory.network import Network, Operation, load_network
 from suite.memory.planning import Workplace, plan_memory
 from suite.memory.resident import Resident
 from suite.memory.sizes import parse_size
@@ -67,6 +67,30 @@ def test_a_network_of_one_picture_size_has_no_larger_one(
     made = plan_memory(workplace("workload-vgg11", 32), 128, budget_bytes)
     assert made.largest_image == largest
     assert made.fits == (largest is not None)
+
+
+def test_a_picture_that_is_too_small_for_the_network_is_not_the_largest_that_fits() -> None:
+    """All gradients fit at no size, the largest layer's alone fits: only a schedule does."""
+    rows = (
+        Operation("x", "input", ()),
+        Operation("a", "conv", ("x",), "a", 1_000_000, channels=4, kernel=(16, 16)),
+        Operation("b", "conv", ("a",), "b", 1_000_000, channels=4),
+    )
+    network = Network("large_kernel", "", "", (3, 32, 32), rows)
+    made = plan_memory(Workplace(network, 32, "sgd", FRAMEWORK), 1, 314_000_000)
+    assert made.schedule is not None and made.largest_image is None
+
+
+def test_a_large_budget_fits_what_it_says_and_no_more() -> None:
+    budget_bytes = 128_000_000_000
+    batch = plan_memory(workplace("workload-lenet", 28), 1, budget_bytes).largest_batch_size
+    assert batch is not None and batch > 100_000
+    assert plan_memory(workplace("workload-lenet", 28), batch, budget_bytes).fits
+    assert not plan_memory(workplace("workload-lenet", 28), batch + 1, budget_bytes).fits
+    image = plan_memory(workplace("workload-resnet18", 32), 1, budget_bytes).largest_image
+    assert image is not None and image > 4096
+    assert plan_memory(workplace("workload-resnet18", image), 1, budget_bytes).fits
+    assert not plan_memory(workplace("workload-resnet18", image + 8), 1, budget_bytes).fits
 
 
 @pytest.mark.parametrize(("optimizer", "words"), [("sgd", 0), ("sgd-momentum", 1), ("adam", 2)])
