@@ -53,14 +53,15 @@ class PreprocessingDefinition:
 class OtherData:
     """A further data set for the workload in the open division.
 
-    ``target_accuracy`` is None where none has been established; ``model`` is None for the
-    workload's model.
+    ``target_accuracy`` is None where none has been established; ``model`` and ``augmentation`` are
+    None for the workload's.
     """
 
     data: str
     epochs: int
     target_accuracy: float | None = None
     model: str | None = None
+    augmentation: str | None = None
 
 
 @dataclass(frozen=True)

@@ -101,14 +101,15 @@ def resolve_options(
 
 @dataclass(frozen=True)
 class DataChoice:
-    """The data set of a run: its name, its folder if one was named, and the model, target and
-    epochs that apply to it."""
+    """The data set of a run: its name, its folder if one was named, and the model, target, epochs
+    and augmentation (None: the workload's) that apply to it."""
 
     name: str
     directory: Path | None
     model: str
     target_accuracy: float | None
     epochs: int
+    augmentation: str | None = None
 
 
 def choose_data(workload: Workload, data: str | None) -> DataChoice:
@@ -120,12 +121,16 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
     own = DataChoice(workload.data, None, workload.model, workload.target_accuracy, workload.epochs)
     others = {
         other.data: DataChoice(
-            other.data, None, other.model or workload.model, other.target_accuracy, other.epochs
+            other.data,
+            None,
+            other.model or workload.model,
+            other.target_accuracy,
+            other.epochs,
+            other.augmentation,
         )
         for other in workload.other_data
     }
-    synthetic = replace(own, directory=synthetic_place(workload.data))
-    known = {own.name: own, SYNTHETIC: synthetic, **others}
+    known = {own.name: own, SYNTHETIC: replace(own, directory=synthetic_place(own.name)), **others}
     if data is None:
         return own
     if data in known:
@@ -208,7 +213,9 @@ def _training(
         initial_weights=workload.initial_weights,
         data=_data_set(choice.name, prepared, preprocessing.side),
         preprocessing=contract.Preprocessing(
-            list(preprocessing.mean), list(preprocessing.std), preprocessing.augmentation
+            list(preprocessing.mean),
+            list(preprocessing.std),
+            choice.augmentation or preprocessing.augmentation,
         ),
         loading=contract.Loading(
             _workers(options, accelerator),

@@ -78,18 +78,21 @@ def broken_rules(request: RunRequest, allow_invalid: bool = True) -> tuple[str, 
 
 
 def _with_own_data(training: Request, workload: Workload) -> Request:
-    """The request without what another data set brought with it: epochs, target and model are no
-    mistakes of their own."""
+    """The request without what another data set brought with it: epochs, target, model and
+    augmentation are no mistakes of their own."""
     brought = next((each for each in workload.other_data if each.data == training.data.name), None)
     if brought is None:
         return training
     values = {**vars(brought), "model": brought.model or workload.model}
     return training._replace(
+        preprocessing=training.preprocessing._replace(
+            augmentation=workload.preprocessing.augmentation
+        ),
         **{
             name: getattr(workload, name)
             for name in ("epochs", "target_accuracy", "model")
             if getattr(training, name) == values[name]
-        }
+        },
     )
 
 

@@ -18,7 +18,9 @@ from reference_impls.data.photographs import ImageFolderReader, central_crop, ra
 from reference_impls.data.pipelines import READERS, open_pipeline
 from reference_impls.shares import Share
 from suite.catalog.data_sets import load_data_set
+from suite.catalog.workloads import Workload, load_workloads
 from suite.datasets.synthetic import WRITERS
+from suite.execution.resolve import choose_data
 from tests.builders import Scenario, make_request
 
 AUGMENTATIONS = {
@@ -64,6 +66,13 @@ def request_for(
     return make_request(folder, Scenario())._replace(
         data=data, preprocessing=preprocessing, global_batch_size=batch_size, seed=seed
     )
+
+
+@pytest.mark.parametrize("workload", load_workloads(), ids=lambda workload: workload.name)
+def test_readers_have_the_augmentation_that_a_workload_asks_for(workload: Workload) -> None:
+    for name in (workload.data, *(other.data for other in workload.other_data)):
+        asked = choose_data(workload, name).augmentation or workload.preprocessing.augmentation
+        assert asked in ("none", AUGMENTATIONS[load_data_set(name).layout])
 
 
 @pytest.mark.parametrize("layout", READERS)

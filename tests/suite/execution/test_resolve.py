@@ -16,6 +16,7 @@ from suite.errors import SuiteError
 from suite.execution import resolve
 from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Shares, Wire
 from suite.execution.resolve import choose_data, resolve_options, validate_request
+from suite.experiments.one_run import _with_own_data
 from suite.launch.placement import Placement
 
 RESNET = RunOptions(Division.OPEN, "generic", "resnet18", "pytorch")
@@ -131,18 +132,19 @@ def test_every_rank_has_a_sample_of_the_smallest_mini_batch() -> None:
 
 
 def test_a_data_set_brings_its_model_target_and_epochs(tmp_path: Path) -> None:
-    small, other = OtherData("small", 20, 0.97, None), OtherData("other", 5, None, "narrow")
+    small = OtherData("small", 20, 0.97, None)
+    other = OtherData("other", 5, None, "narrow", "crop_flip")
     workload = replace(load_workload("lenet"), other_data=(small, other))
 
     def chosen(data: str | None) -> tuple[Any, ...]:
         found = choose_data(workload, data)
-        return found.name, found.directory, found.model, found.target_accuracy, found.epochs
+        return tuple(vars(found).values())
 
-    own = ("lenet5", 0.99, 10)
+    own = ("lenet5", 0.99, 10, None)
     assert chosen(None) == chosen("mnist") == ("mnist", None, *own)
     assert chosen(str(tmp_path)) == ("mnist", tmp_path, *own)
-    assert chosen("small") == ("small", None, "lenet5", 0.97, 20)
-    assert chosen(f"other={tmp_path}") == ("other", tmp_path, "narrow", None, 5)
+    assert chosen("small") == ("small", None, "lenet5", 0.97, 20, None)
+    assert chosen(f"other={tmp_path}") == ("other", tmp_path, "narrow", None, 5, "crop_flip")
     (tmp_path / "lr=0.1").mkdir()
     assert chosen(f"other={tmp_path}/lr=0.1")[:2] == ("other", tmp_path / "lr=0.1")
     assert chosen(f"{tmp_path}/lr=0.1") == ("mnist", tmp_path / "lr=0.1", *own)
@@ -151,6 +153,17 @@ def test_a_data_set_brings_its_model_target_and_epochs(tmp_path: Path) -> None:
     for wrong in ("smal", f"small={tmp_path}/none", f"unknown={tmp_path}"):
         with pytest.raises(SuiteError, match="neither a data set of the workload 'lenet'"):
             choose_data(workload, wrong)
+
+
+def test_the_augmentation_of_a_data_set_is_the_runs_and_no_mistake_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    digits = OtherData("digits", 20, augmentation="crop_flip")
+    workload = replace(load_workload("lenet"), other_data=(digits,))
+    monkeypatch.setattr(resolve, "load_workload", lambda name: workload)
+    training = resolved(LENET, data="digits")
+    assert training.preprocessing.augmentation == "crop_flip"
+    assert _with_own_data(training, workload).preprocessing.augmentation == "none"
 
 
 @pytest.mark.parametrize(
