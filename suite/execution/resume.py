@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from reference_impls.contract import ContractError, Parallel, Request
+from reference_impls.contract import ContractError, Parallel, Recomputation, Request
 from reference_impls.state_file import StateFile, state_name
 from reference_impls.training_state import digests
 from suite.bundle.data_record import DATA, read_data_record
@@ -29,7 +29,7 @@ MAY_DIFFER = (
     "cache_cleared",
     "output_directory",
     "data.directory",
-    "recomputation.spill_folder",
+    *(f"recomputation.{name}" for name in Recomputation._fields if name != "budget_bytes"),
     "parallel.ranks",
     "parallel.nodes",
     "parallel.collective",

@@ -178,16 +178,29 @@ def test_the_timing_may_differ_between_one_rank_and_several(
     resume._refuse_other_training(asked, record, tmp_path)
 
 
-@pytest.mark.parametrize("recorded", ["/mnt/ssd", "$HOME/ssd", "$ELSEWHERE/ssd"])
-def test_activations_may_be_stored_in_another_folder(recorded: str, tmp_path: Path) -> None:
-    """Records of earlier versions have its path."""
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        {"spill_folder": "/mnt/ssd"},
+        {"spill_folder": "$HOME/ssd"},
+        {"spill_folder": "$ELSEWHERE/ssd"},
+        {"planned_bytes": 3, "planned_factor": 1.5, "schedule": "two segments", "blocks": [[1, 2]]},
+        {"spill_folder": None, "planned_spill_bytes": 0, "actions": [["keep", 0]]},
+    ],
+)
+def test_a_budget_may_be_planned_anew(recorded: dict[str, Any], tmp_path: Path) -> None:
+    """Records of earlier versions have the path of the folder for activations; this machine's times
+    may have been measured since then. No schedule changes what is computed."""
     asked = request(tmp_path)
-    planned = contract.Recomputation(2, 1, 1.0, "store all", [], [], "/mnt/ssd")
+    planned = contract.Recomputation(2, 1, 1.0, "store all", [], [], "/mnt/ssd", 9)
     asked = replace(asked, training=asked.training._replace(recomputation=planned))
     values = records_of(asked).request_values(asked.training)
-    values["recomputation"]["spill_folder"] = recorded
+    values["recomputation"] |= recorded
     record: Any = SimpleNamespace(request=values)
     resume._refuse_other_training(asked, record, tmp_path)
+    values["recomputation"]["budget_bytes"] = 3
+    with pytest.raises(SuiteError, match="budget_bytes = 3, but this command asks for 2"):
+        resume._refuse_other_training(asked, record, tmp_path)
 
 
 @pytest.mark.parametrize(
