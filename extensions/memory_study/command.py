@@ -10,6 +10,7 @@ import typer
 
 from suite.catalog.definitions import unknown_name
 from suite.catalog.devices import load_devices
+from suite.catalog.workloads import load_workloads
 from suite.cli.json_output import JsonFormat, print_json, print_rows
 from suite.cli.options import Json, say
 from suite.errors import SuiteError
@@ -363,6 +364,8 @@ def _plan_lines(made: MemoryPlan) -> Iterator[str]:
         f"{where.network.title}, {made.batch} pictures of {where.image}x{where.image},"
         f" {where.optimizer}, float32"
     )
+    if where.network.name in {f"workload-{each.name}" for each in load_workloads() if each.trains}:
+        yield "The plan trains all layers; the workload trains a part of them, which takes less."
     yield ""
     parts = (
         ("framework", where.framework.size_bytes, where.framework.source),

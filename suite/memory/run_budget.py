@@ -52,8 +52,8 @@ def recomputation(
     writes the fewest activations there.
 
     Raises SuiteError, with the nearest thing that works, for a budget that nothing fits, and for
-    what follows no schedule: another framework, several ranks, a model that is not the workload's
-    own.
+    what follows no schedule: another framework, several ranks, 16-bit types, a part of a model, a
+    model that is not the workload's own.
     """
     _refuse_others(training, framework)
     network = network_of(training)
@@ -144,6 +144,16 @@ def _refuse_others(training: contract.Request, framework: Framework) -> None:
         raise SuiteError(
             "A memory budget is planned for a CPU's memory, not for a GPU's; use --accelerator cpu,"
             " or leave --memory-budget out."
+        )
+    if training.trains is not None:
+        raise SuiteError(
+            "A memory budget is for training a whole model, and this workload trains a part of one;"
+            " leave --memory-budget out."
+        )
+    if training.precision not in (contract.FLOAT32, contract.TF32):
+        raise SuiteError(
+            f"A memory budget is planned for float32, not for {training.precision}; leave"
+            " --memory-budget or --precision out."
         )
     own = load_workload(training.workload).model
     if training.model != own:

@@ -23,6 +23,7 @@ from suite.extensions.memory_study.record.study_file import (
 )
 from suite.files.paths import repository_root
 from suite.memory.network import Network, Operation, load_network
+from suite.memory.planning import Workplace, plan_memory
 from suite.memory.resident import Resident
 
 FRAMEWORK = Resident(300_000_000, "of this test")
@@ -59,6 +60,15 @@ def test_the_papers_model_fits_2_gb_where_the_paper_says() -> None:
         assert line[0].size_bytes > 2 * 2**30, "not even ResNet-18 fits without recomputation"
         least[depth] = min(point.factor for point in line if point.size_bytes <= 2 * 2**30)
     assert max(least.values()) == least[152] == pytest.approx(1.6, abs=0.01)
+
+
+@pytest.mark.parametrize(("workload", "is_said"), [("lenet-adapt", True), ("lenet", False)])
+def test_the_plan_of_an_adaptation_says_that_it_trains_all_layers(
+    workload: str, is_said: bool
+) -> None:
+    where = Workplace(load_network(f"workload-{workload}"), 28, "sgd", FRAMEWORK)
+    said = "\n".join(command._plan_lines(plan_memory(where, 1, 10**9)))
+    assert ("trains all layers; the workload trains a part of them" in said) == is_said
 
 
 @pytest.mark.proof

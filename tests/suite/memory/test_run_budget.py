@@ -72,11 +72,16 @@ def test_other_frameworks_say_why_they_take_no_budget(framework: str, tmp_path: 
         planned(training(tmp_path, "lenet", "lenet5", 16), "1GB", framework)
 
 
-def test_several_ranks_gpus_and_other_models_are_refused(tmp_path: Path) -> None:
+def test_several_ranks_gpus_parts_16_bits_and_other_models_are_refused(tmp_path: Path) -> None:
     request = training(tmp_path, "lenet", "lenet5", 16)
     for other, sentence in (
         (request._replace(parallel=contract.Parallel(2, 1, "mpi", 1, True)), "one rank"),
         (request._replace(accelerator="cuda"), "not for a GPU's"),
+        (
+            request._replace(trains=contract.Trains(["fc3.*"], contract.FROZEN)),
+            "trains a part of one; leave --memory-budget out",
+        ),
+        (request._replace(precision="bf16-mixed"), "planned for float32, not for bf16-mixed"),
         (request._replace(model="resnet50"), "the workload's model lenet5"),
     ):
         with pytest.raises(SuiteError, match=sentence):
