@@ -96,9 +96,10 @@ class Uncached(Pipeline):
 
 def drop_from_page_cache(directory: str) -> None:
     """Drop every file below the folder from the page cache: posix_fadvise(2), which needs only read
-    permission."""
+    permission. What cannot be read was not."""
     for folder, _, names in os.walk(directory):
-        drop_files(os.path.join(folder, name) for name in names)
+        paths = (os.path.join(folder, name) for name in names)
+        drop_files(path for path in paths if os.path.isfile(path) and os.access(path, os.R_OK))
 
 
 def drop_files(paths: Iterable[str]) -> None:

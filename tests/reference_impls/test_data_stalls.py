@@ -110,6 +110,13 @@ def test_uncached_gives_the_same_batches_and_leaves_nothing_of_the_files_in_memo
         assert residency(files).resident_bytes == 0
 
 
+def test_a_broken_link_beside_the_files_ends_no_run_without_a_cache(file: Path) -> None:
+    (file.parent / "link").symlink_to("nowhere")
+    pipeline = as_requested(request(file, drop_cache_every_epoch=True), Counting(file), ALONE)
+    assert sum(len(batch.labels) for batch in pipeline.training(1)) == 10
+    assert residency([file]).resident_bytes == 0
+
+
 def test_an_unknown_source_of_batches_is_refused(file: Path) -> None:
     with pytest.raises(ContractError, match="must be 'read' or 'synthetic'"):
         as_requested(request(file, batches="made up"), Counting(file), ALONE)
