@@ -18,7 +18,15 @@ from typing import Callable, Iterator, Optional, Tuple
 import numpy as np
 
 from reference_impls import initial_weights
-from reference_impls.contract import LOCAL, Batch, ContractError, Request, print_error, read_request
+from reference_impls.contract import (
+    FROZEN,
+    LOCAL,
+    Batch,
+    ContractError,
+    Request,
+    print_error,
+    read_request,
+)
 from reference_impls.data.pipelines import open_pipeline
 from reference_impls.probe import (
     ALONE,
@@ -46,9 +54,9 @@ def replay(
     model = open_model(opening(request))
     statistics = model.statistics()
     assign_start(model, request)
-    by_shares = (
-        bool(statistics) and request.parallel.ranks > 1 and request.parallel.normalisation == LOCAL
-    )
+    is_frozen = request.trains is not None and request.trains.statistics == FROZEN
+    is_local = request.parallel.ranks > 1 and request.parallel.normalisation == LOCAL
+    by_shares = bool(statistics) and is_local and not is_frozen
     if start is not None and by_shares:
         raise ContractError(
             "one rank cannot replay a training state of several ranks whose batch normalisation was"

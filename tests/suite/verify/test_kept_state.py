@@ -12,7 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from reference_impls.state_file import StateFile, write_state
+from reference_impls.contract import FROZEN, UPDATED, Trains
+from reference_impls.state_file import Progress, StateFile, write_state
 from suite.bundle.layout import states_folder
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
@@ -30,6 +31,7 @@ from suite.submission.folder_names import RunFolder
 from suite.verify import kept_state, replay_audit, reviewing
 from suite.verify.replaying import train_as_in_a_run
 from suite.verify.reviewing import ReviewOptions, review_submission
+from tests.builders import Scenario, make_bundle
 from tests.conftest import Run, environment_of
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.keys import signing_key
@@ -163,6 +165,26 @@ def test_a_state_that_says_another_step_is_refused(
     write_state(str(tmp_path / "state.npz"), file, file.progress._replace(step=179))
     answer = suite.refused(f"audit {kept_run} --state {tmp_path}/state.npz --epoch 2")
     assert "says that it was saved after epoch 2, step 179" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("statistics", "words"),
+    [
+        (UPDATED, "each normalised only its own samples"),
+        (FROZEN, "has no state_digests of epoch 99"),
+    ],
+)
+def test_a_state_of_several_ranks_is_one_ranks_unless_their_statistics_were_local(
+    statistics: str, words: str, tmp_path: Path
+) -> None:
+    """Frozen ones are the checkpoint's on every rank."""
+    run = Bundle(make_bundle(tmp_path / "run", Scenario(ranks=2, nodes=1, division="open")))
+    request = read_request(run.run(), "run.json")._replace(trains=Trains(["*"], statistics))
+    file = tmp_path / "epoch_99.npz"
+    mean = memoryview(bytes(8)).cast("d")
+    write_state(str(file), {"statistic/bn1.running_mean": mean}, Progress(99, 1))
+    with pytest.raises(SuiteError, match=words):
+        kept_state.open_state(run, request, kept_state.HandedIn(file, 99, None))
 
 
 @pytest.mark.proof
