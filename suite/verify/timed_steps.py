@@ -348,10 +348,14 @@ def _with_scaled_update(arrays: dict[str, "np.ndarray"], multiple: float) -> Arr
 
 
 def _decayed(request: contract.Request, initial: Arrays) -> Arrays:
-    """The part of the first update that weight decay makes."""
-    optimizer = request.optimizer
+    """The part of the first update that weight decay makes; none of what is not trained."""
+    optimizer, trains = request.optimizer, request.trains
     rate = SCHEDULES[optimizer.schedule](optimizer.base_learning_rate, 0, request.epochs)
-    return {name: -rate * optimizer.weight_decay * value for name, value in initial.items()}
+    multiple = -rate * optimizer.weight_decay
+    return {
+        name: value * (multiple if trains is None or trains.is_trained(name) else 0.0)
+        for name, value in initial.items()
+    }
 
 
 def _arrays_of(arrays: Arrays, quantity: str) -> Arrays:

@@ -338,6 +338,10 @@ def test_the_training_of_one_step_may_have_a_rate_of_its_own(
 @pytest.mark.parametrize(("schedule", "rate"), [("linear", 0.5), ("one_cycle", 0.02)])
 def test_weights_decay_at_the_first_rate_of_the_schedule(schedule: str, rate: float) -> None:
     optimizer = contract.Optimizer("sgd", 0.5, 0.9, 0.01, schedule)
-    request: Any = SimpleNamespace(optimizer=optimizer, epochs=4)
-    decayed = timed_steps._decayed(request, {"w": np.array([1.0, -2.0])})
-    assert decayed["w"] == pytest.approx([-0.01 * rate, 0.02 * rate])
+    request: Any = SimpleNamespace(optimizer=optimizer, epochs=4, trains=None)
+    weights = {"w": np.array([1.0, -2.0]), "v": np.ones(1)}
+    decayed = timed_steps._decayed(request, weights)
+    assert decayed["w"] == pytest.approx([-0.01 * rate, 0.02 * rate]) and decayed["v"].any()
+    request.trains = contract.Trains(["w"], contract.FROZEN)
+    part = timed_steps._decayed(request, weights)
+    assert part["w"].tolist() == decayed["w"].tolist() and not part["v"].any(), "v is frozen"
