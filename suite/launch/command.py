@@ -1,7 +1,7 @@
 """Programs that are run to their end, with their output captured."""
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from suite.errors import SuiteError
@@ -32,9 +32,14 @@ def run_to_end(
     if_slow: str,
     if_failed: str = "",
     variables: Mapping[str, str] | None = None,
+    reason_in: Callable[[Sequence[str]], str | None] | None = None,
 ) -> None:
     """Run a program in ``folder``; raises SuiteError, which names it as ``what``, where it does not
-    end well. The other texts end the sentence, and say what to do."""
+    end well.
+
+    The other texts end the sentence, and say what to do. ``reason_in`` finds the line of its errors
+    that says why it ended (default: the last one).
+    """
     try:
         done = subprocess.run(
             command,
@@ -52,5 +57,6 @@ def run_to_end(
     except subprocess.TimeoutExpired:
         raise SuiteError(f"{what} did not finish within {timeout_s:g} s; {if_slow}") from None
     if done.returncode != 0:
-        said = last_line(done.stderr, last_line(done.stdout))
+        said = reason_in(done.stderr.splitlines()) if reason_in else None
+        said = said or last_line(done.stderr, last_line(done.stdout))
         raise SuiteError(f"{what} ended with {done.returncode}: {said}{if_failed}")

@@ -37,6 +37,7 @@ from suite.launch.environments import Environment
 from suite.launch.mpirun import (
     allow_root,
     find_mpirun,
+    last_output_line,
     mpirun_command,
     with_meeting_point,
 )
@@ -236,6 +237,7 @@ def _run_probe(
         if_missing=f"install what the probe of {implementation.name} needs",
         if_slow=f"run it by hand: {' '.join(command)}",
         variables=variables,
+        reason_in=last_output_line if request.parallel.ranks > 1 else None,
     )
 
 

@@ -3,15 +3,19 @@ sentence."""
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from reference_impls.contract import Parallel
 from reference_impls.probe import random_value
 from suite.catalog.frameworks import load_implementation
 from suite.catalog.workloads import NARROW, WIDE, load_workload
 from suite.errors import SuiteError
 from suite.launch.environments import find_environment
+from suite.verify import probing
 from suite.verify.probing import ProbedImplementation, build_probe, probe_in_precision
 from suite.verify.verdict import judge_implementation
 
@@ -70,6 +74,20 @@ def test_a_probe_that_does_something_else_is_named(body: str, words: str, tmp_pa
     with pytest.raises(SuiteError, match=words) as caught:
         run(body, tmp_path)
     assert "theirs" in str(caught.value)
+
+
+def test_of_several_ranks_the_reason_is_named_and_not_the_launchers_last_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "error: it cannot; leave --collective native out."
+    aborted = "Abort(2) on node 0 (rank 0 in comm 0): application called MPI_Abort"
+    script = f"printf '%s\\n%s\\n' '{said}' '{aborted}' >&2; exit 2"
+    monkeypatch.setattr(probing, "find_mpirun", lambda interpreter: None)
+    monkeypatch.setattr(probing, "mpirun_command", lambda *_: ["sh", "-c", script])
+    theirs = ProbedImplementation("theirs", tmp_path, "their.probe")
+    request: Any = SimpleNamespace(threads=1, parallel=Parallel(2, 1, "native", 1, True))
+    with pytest.raises(SuiteError, match="ended with 2: error: it cannot; leave --collective"):
+        probing._run_probe(theirs, request, tmp_path / "request.json", [], tmp_path)
 
 
 def test_an_interpreter_that_is_not_there(tmp_path: Path) -> None:
