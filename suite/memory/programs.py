@@ -45,20 +45,27 @@ def output_of(
     in_budget: bool = False,
     timeout_s: float = TIMEOUT_S,
 ) -> str:
-    """What a program writes. Raises SuiteError, beginning with ``what``, if it fails.
+    """What a program writes. Raises SuiteError, beginning with ``what``, if it fails or takes
+    longer than ``timeout_s``.
 
     ``in_budget``: it returns freed memory to the kernel, which costs time.
     """
     environment = find_environment(load_framework(FRAMEWORK))
-    done = subprocess.run(
-        [str(environment.interpreter), "-m", module, *arguments],
-        cwd=repository_root(),
-        env=child_environment(1, in_budget=in_budget),
-        input=lines,
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-    )
+    try:
+        done = subprocess.run(
+            [str(environment.interpreter), "-m", module, *arguments],
+            cwd=repository_root(),
+            env=child_environment(1, in_budget=in_budget),
+            input=lines,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+        )
+    except subprocess.TimeoutExpired:
+        raise SuiteError(
+            f"{what} did not finish within {timeout_s:g} s",
+            "try again on an idle machine, or with a smaller network, picture or mini-batch",
+        ) from None
     if done.returncode != 0:
         last = (
             done.stderr.strip().splitlines()
@@ -85,7 +92,14 @@ def kept_place(folder: Path | None, prefix: str = "", *more: object) -> Path | N
 
 
 def keep_result(place: Path | None, values: Mapping[str, Any]) -> None:
-    """Write a result to its file, if it has one."""
-    if place is not None:
+    """Write a result to its file, if it has one; raises SuiteError where it cannot be written."""
+    if place is None:
+        return
+    try:
         place.parent.mkdir(parents=True, exist_ok=True)
         write_json(place, values)
+    except OSError as error:
+        raise SuiteError(
+            f"{place} could not be written: {error.strerror or error}",
+            "free space there, or make the folder writable, and measure again",
+        ) from error

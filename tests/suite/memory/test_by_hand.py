@@ -1,5 +1,6 @@
 """Sizes, times and schedules of small networks, worked out by hand."""
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -204,6 +205,22 @@ def test_results_are_kept_for_each_environment_picture_and_network(
     assert known_times(SMALL, 12) is None and resident_size().size_bytes == SHIPPED
     with pytest.raises(SuiteError, match="trains nothing"):
         measure_times(SMALL, 12, 0)
+
+
+def test_a_program_that_takes_too_long_and_a_result_that_cannot_be_kept_are_sentences(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def slow(command: list[str], *, timeout: float, **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    environment = SimpleNamespace(interpreter=Path("python"))
+    monkeypatch.setattr(programs, "find_environment", lambda framework: environment)
+    monkeypatch.setattr(subprocess, "run", slow)
+    with pytest.raises(SuiteError, match=r"^Measuring did not finish within 600 s; try again on"):
+        programs.output_of("module", (), "Measuring", timeout_s=600.0)
+    (tmp_path / "memory").touch()
+    with pytest.raises(SuiteError, match=r"memory/size\.json could not be written: File exists; "):
+        programs.keep_result(tmp_path / "memory/size.json", {"size_bytes": 1})
 
 
 def test_an_unknown_network_is_answered_with_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
