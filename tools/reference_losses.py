@@ -2,7 +2,7 @@
 reference runs that are published.
 
 For instance ``submissions/v0.1/reference submissions/v0.2/reference``. What was there of a workload
-is replaced.
+is replaced; resumed runs are left out.
 """
 
 import sys
@@ -15,6 +15,7 @@ from suite.catalog.reference_losses import ReferenceLosses, RunLosses, write_ref
 from suite.catalog.reference_points import setting_of
 from suite.catalog.rounds import judging_round
 from suite.compliance.checker import find_bundles
+from suite.metrics.summary import resumption_of
 
 
 def reference_losses(folders: Iterable[Path]) -> dict[str, tuple[ReferenceLosses, ...]]:
@@ -22,6 +23,8 @@ def reference_losses(folders: Iterable[Path]) -> dict[str, tuple[ReferenceLosses
     found: dict[str, dict[tuple[int, float, int], list[RunLosses]]] = {}
     for path in sorted(bundle for folder in folders for bundle in find_bundles(folder)):
         bundle = Bundle(path)
+        if resumption_of(bundle) is not None:
+            continue  # its first epoch is not epoch 1
         run, epochs = bundle.run(), bundle.json(SUMMARY)["epochs"]
         losses = RunLosses(run.run_id, tuple(float(epoch["mean_loss"]) for epoch in epochs))
         found.setdefault(run.request["workload"], {}).setdefault(

@@ -167,7 +167,8 @@ def _accuracies(bundle: Bundle, by_id: dict[str, Bundle]) -> tuple[float, ...]:
             raise SuiteError(
                 f"{bundle.path} continues the run {resumed.run_id}; name that run, too."
             )
-        before = _accuracies(others[resumed.run_id], others)[: resumed.epoch]
+        # the restored state is evaluated first: that accuracy is this run's
+        before = _accuracies(others[resumed.run_id], others)[: resumed.epoch - 1]
     own = [event.value for event in bundle.log().all("eval_accuracy")]
     if problem := problem_of(own, tuple[Share, ...]):
         raise SuiteError(

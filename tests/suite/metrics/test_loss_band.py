@@ -17,6 +17,9 @@ from suite.catalog.reference_losses import (
 from suite.errors import FileError
 from suite.files.paths import repository_root
 from suite.metrics.loss_band import LEVEL, MIN_RUNS, loss_bands, why_other
+from tests.builders import Scenario, make_bundle
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.resumed import _RECORD
 from tools.reference_losses import reference_losses
 
 LENET = load_reference_losses("lenet")
@@ -29,6 +32,16 @@ def test_the_losses_are_those_of_the_published_reference_runs() -> None:
     )
     assert published == {"lenet": LENET}
     assert [path.stem for path in reference_losses_folder().iterdir()] == ["lenet"]
+
+
+def test_a_resumed_run_has_no_losses_of_its_first_epochs(tmp_path: Path) -> None:
+    whole, resumed = (
+        EditableBundle(make_bundle(tmp_path / name, Scenario(name=name))) for name in ("a", "b")
+    )
+    resumed.run["resumed"] = _RECORD
+    resumed.save()
+    (setting,) = reference_losses([tmp_path])["lenet"]
+    assert [run.run_id for run in setting.runs] == [whole.run["run_id"]]
 
 
 @pytest.mark.parametrize(

@@ -58,12 +58,17 @@ def test_a_point_holds_the_epochs_of_every_run_and_reads_back(tmp_path: Path) ->
 def without_target(
     path: Path, seed: int, accuracies: tuple[float, ...], resumed: Resumption | None = None
 ) -> Path:
-    scenario = Scenario(name=path.name, seed=seed, accuracies=accuracies, division="open")
+    """A resumed run evaluates the state that it starts from first."""
+    trained = accuracies if resumed is None else accuracies[1:]
+    scenario = Scenario(name=path.name, seed=seed, accuracies=trained, division="open")
     bundle = EditableBundle(make_bundle(path, scenario))
     set_everywhere("target_accuracy", None)(bundle)
     if resumed is not None:
         bundle.run["resumed"] = vars(resumed)
-        bundle.request["epochs"] = resumed.epoch + len(accuracies)
+        bundle.request["epochs"] = resumed.epoch + len(trained)
+        start = bundle.event("epoch_start")
+        restored = {"event_type": "POINT_IN_TIME", "key": "eval_accuracy", "value": accuracies[0]}
+        bundle.events.insert(bundle.events.index(start), {**start, **restored})
     bundle.save(recomputed=True)
     return path
 
@@ -75,13 +80,13 @@ def test_a_run_that_no_target_ended_has_the_epochs_to_the_target_of_now(tmp_path
     digests = {kind: "0" * 64 for kind in KINDS}
     first = without_target(tmp_path / "n3", 3, (*reached[:2], 0.9905))
     later = Resumption(Bundle(first).run().run_id, 2, digests, 1, 1, "no power", 0, 0, 0, None, 0.0)
-    second = without_target(tmp_path / "n4", 3, (*reached[2:4], 0.97), later)
+    second = without_target(tmp_path / "n4", 3, (*reached[1:4], 0.97), later)
     last = replace(later, run_id=Bundle(second).run().run_id, epoch=4)
     made = [
         without_target(tmp_path / "n1", 1, reached),
         without_target(tmp_path / "n2", 2, (0.97,) * 10),
         first,
-        without_target(tmp_path / "n5", 3, reached[4:], last),
+        without_target(tmp_path / "n5", 3, reached[3:], last),
         second,
     ]
     (point,) = make_points(made)
