@@ -669,10 +669,10 @@ def make_reference_points(paths: Paths) -> "tuple[ReferencePoint, ...]":
     from suite.compliance.checker import check_bundle  # start-up: rules
 
     # start-up: numpy
-    from suite.metrics.reference_runs import make_points, refuse_other_precisions
+    from suite.metrics.reference_runs import make_points, refuse_other_precisions, without_continued
 
     bundles = _bundles(paths)
-    for verdict in map(check_bundle, bundles):
+    for verdict in map(check_bundle, without_continued(bundles)):
         refused = next((finding for finding in verdict.findings if finding.is_invalid), None)
         if refused is not None:
             raise SuiteError(

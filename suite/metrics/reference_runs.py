@@ -15,7 +15,7 @@ from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.metrics.convergence import EpochsComparison, compare_epochs
 from suite.metrics.summary import target_figures
-from suite.metrics.targets import accuracies_of
+from suite.metrics.targets import accuracies_of, continued_runs
 
 
 def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
@@ -48,6 +48,14 @@ def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
         )
         for key, runs in sorted(found.items())
     )
+
+
+def without_continued(bundles: Sequence[Path]) -> list[Path]:
+    """The bundles without those of interrupted runs that another one continues: they are no
+    reference runs themselves."""
+    continued = continued_runs(map(Bundle, bundles))
+    runs = ((path, Bundle(path).run()) for path in bundles)
+    return [path for path, run in runs if run.status == "finished" or run.run_id not in continued]
 
 
 def refuse_other_precisions(bundles: Sequence[Path]) -> None:

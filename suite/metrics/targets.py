@@ -9,7 +9,7 @@ alone. The numbers are in rules/scoring.toml.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,17 +88,19 @@ def accuracies_of(bundles: Sequence[Path], workload: Workload) -> tuple[Referenc
     bundles. Raises SuiteError for a run of another recipe or without all of these epochs.
     """
     by_id = {bundle.run().run_id: bundle for bundle in map(Bundle, bundles)}
-    continued = {
-        resumed.run_id
-        for bundle in by_id.values()
-        if (resumed := resumption_of(bundle)) is not None
-    }
+    continued = continued_runs(by_id.values())
     found: dict[tuple[int, float, int], list[RunAccuracies]] = {}
     for run_id, bundle in by_id.items():
         if run_id not in continued:
             setting, run = _of_run(bundle, by_id, workload)
             found.setdefault(setting, []).append(run)
     return tuple(ReferenceAccuracies(*key, tuple(runs)) for key, runs in sorted(found.items()))
+
+
+def continued_runs(bundles: Iterable[Bundle]) -> set[str]:
+    """The ids of the runs that one of these continues."""
+    resumptions = map(resumption_of, bundles)
+    return {resumed.run_id for resumed in resumptions if resumed is not None}
 
 
 def _refuse_other_recipe(bundle: Bundle, workload: Workload) -> None:

@@ -24,6 +24,7 @@ from suite.catalog.reference_points import (
 )
 from suite.catalog.rounds import load_rounds
 from suite.catalog.workloads import Workload, load_workload, load_workloads
+from suite.compliance.checker import BundleVerdict
 from suite.errors import SuiteError
 from suite.metrics.reference_runs import compare_runs, make_points, refuse_other_precisions
 from tests.builders import RICH, Scenario, make_bundle
@@ -201,6 +202,29 @@ def test_runs_of_anybody_make_a_point_if_they_comply(tmp_path: Path) -> None:
         log.write("edited\n")
     with pytest.raises(SuiteError, match=r"runs/2 does not comply \("):
         api.make_reference_points(tmp_path / "runs")
+
+
+def test_an_interrupted_run_that_another_continues_need_not_comply(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finished one is checked all the same: nothing can continue it."""
+    first = EditableBundle(without_target(tmp_path / "first", 1, (0.97,) * 3))
+    name, digests = first.run["run_id"], dict.fromkeys(KINDS, "0" * 64)
+    broken = Resumption(name, 2, digests, 1, 1, "no power", 0, 0, 0, None, 0.0)
+    again = without_target(tmp_path / "again", 1, (0.97,) * 9, broken)
+    checked: list[Path] = []
+
+    def complies(path: Path) -> BundleVerdict:
+        checked.append(path)
+        return BundleVerdict(path, "", "open", ())
+
+    monkeypatch.setattr("suite.compliance.checker.check_bundle", complies)
+    for status, expected in (("interrupted", [again]), ("finished", [again, first.path])):
+        checked.clear()
+        first.run["status"] = status
+        first.save()
+        (point,) = api.make_reference_points(tmp_path)
+        assert checked == expected and [run.epochs_trained for run in point.runs] == [10]
 
 
 def test_reference_runs_are_of_float32(tmp_path: Path) -> None:
