@@ -137,15 +137,17 @@ class Board:
     highest: tuple[float, ...]
 
     def inputs(self, rows: Array, dtype: type = np.float64) -> Inputs:
-        """The resources of modes; one that the modes do not set is constant."""
+        """The resources of modes; one that the modes do not set is constant. Where they set neither
+        cores nor threads, as many can work as the largest quota."""
         columns = {COLUMN_ROLES[name]: rows[:, place] for place, name in enumerate(self.names)}
         highest = {
             COLUMN_ROLES[name]: value for name, value in zip(self.names, self.highest, strict=True)
         }
         ones = np.ones(len(rows))
+        most = max(1.0, highest.get(Role.CPU_QUOTA, 1.0))
         widths = [role for role in (Role.CORES, Role.THREADS) if role in columns]
-        width = np.minimum.reduce([columns[role] for role in widths]) if widths else ones
-        max_width = min((highest[role] for role in widths), default=1.0)
+        width = np.minimum.reduce([columns[role] for role in widths]) if widths else most * ones
+        max_width = min((highest[role] for role in widths), default=most)
         quota = columns.get(Role.CPU_QUOTA, ones * max_width)
         crowding: Array | None = None
         if Role.CPU_QUOTA in columns or {Role.CORES, Role.THREADS} <= set(columns):

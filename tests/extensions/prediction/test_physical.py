@@ -68,12 +68,14 @@ def law(
 
 
 def test_time_and_power_are_those_of_the_stages() -> None:
-    """Two boards: one that sets its cores' number, one whose threads share a quota."""
+    """Three boards: one that sets its cores' number, one whose threads share a quota, and one that
+    says nothing of the threads, which are as many as its largest quota."""
     clocks = (("cpu_mhz", 2000.0), ("gpu_mhz", 1200.0), ("emc_mhz", 1600.0))
     lower = np.array([1200.0, 600.0, 800.0])
     for names, modes in (
         (("cores",), [(1,), (2,), (4,)]),
         (("cpu_quota", "threads"), [(0.5, 1), (0.5, 2), (1.5, 4), (4, 4)]),
+        (("cpu_quota",), [(0.5,), (1.5,), (4,)]),
     ):
         rows = np.array([[*mode, *lower] for mode in modes])
         every = Modes(
@@ -88,10 +90,10 @@ def test_time_and_power_are_those_of_the_stages() -> None:
             one = {
                 "cores": 4.0,
                 "cpu_quota": 4.0,
-                "threads": 1.0,
+                "threads": 1.0 if "cores" in names else 4.0,
                 **dict(zip(names, mode, strict=True)),
             }
-            width = min(one["cores"], one["threads"] if "threads" in names else 4.0)
+            width = min(one["cores"], one["threads"] if "cpu_quota" in names else 4.0)
             expected = law(width, one["cpu_quota"], one["threads"], (0.6, 0.5, 0.5))
             assert found[:, 0, place] == pytest.approx(expected, rel=1e-6), (names, mode)
 
