@@ -30,12 +30,13 @@ MAX_STAIRCASE_S = 720.0
 """Leaves three minutes of a quarter of an hour for all else."""
 MIN_STEP_S = 4.0
 EXPECTED_GAINS = {
+    **{(each, each): (1.0, 1.0) for each in Coverage},
     (Coverage.WALL, Coverage.BOARD): (0.75, 1.0),
     (Coverage.WALL, Coverage.MODULE): (0.7, 1.0),
     (Coverage.BOARD, Coverage.MODULE): (0.85, 1.0),
 }
 """By what the meter and what the sensor cover: efficiencies of power supplies and of a carrier
-board's regulators."""
+board's regulators. Of other pairs nobody knows what to expect."""
 # Hashes as long as its parent lives: a killed bring-up leaves no load.
 _LOAD = (
     "import hashlib, os, sys\nparent = os.getppid()\nblock = bytes(2**16)\nwhile os.getppid() =="
@@ -164,7 +165,7 @@ def ranges(staircase: Staircase) -> tuple[Range, ...]:
 
 
 def calibrations(staircase: Staircase) -> tuple[Calibration, ...]:
-    """Every on-board sensor's total against every power meter's."""
+    """Every on-board sensor's total against every power meter's, where a gain is expected."""
     found = _totals(staircase.channels)
     meters = [total for total in found if total.rule.tier in (Tier.ANALYSER, Tier.WALL_METER)]
     sensors = [total for total in found if total.rule.tier in (Tier.ON_BOARD, Tier.ESTIMATE)]
@@ -173,13 +174,14 @@ def calibrations(staircase: Staircase) -> tuple[Calibration, ...]:
         _calibration(staircase.channels, sensor, meter, windows)
         for meter in meters
         for sensor in sensors
+        if (meter.rule.coverage, sensor.rule.coverage) in EXPECTED_GAINS
     )
 
 
 def _calibration(
     channels: Channels, sensor: PowerTotal, meter: PowerTotal, windows: Sequence[Window]
 ) -> Calibration:
-    expected = EXPECTED_GAINS.get((meter.rule.coverage, sensor.rule.coverage), (1.0, 1.0))
+    expected = EXPECTED_GAINS[meter.rule.coverage, sensor.rule.coverage]
     fitted: SensorCalibration = calibrate(
         power_channel(channels, sensor),
         power_channel(channels, meter),

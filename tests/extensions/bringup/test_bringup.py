@@ -234,16 +234,17 @@ def test_ctrl_c_leaves_the_file(tmp_path: Path, short: None) -> None:
 
 
 def test_a_staircase_loads_the_cores_and_finds_a_wrong_gain() -> None:
+    """Of a processor's own sensor no gain is expected at the socket."""
     steps = tuple((place % 4, (place * 10**10, (place + 1) * 10**10)) for place in range(6))
     t_ns = np.arange(5 * 10**8, 6 * 10**10, 10**9)
     true_w = 3.0 + 2.5 * (t_ns // 10**10 % 4) + np.random.default_rng(1).normal(0, 0.02, len(t_ns))
     true_w[t_ns // 10**9 % 10 < 4] -= 1.0  # before a step has settled
     readings = {
-        "t_ns": np.concatenate([t_ns, t_ns + 10**8]),
-        "source": np.repeat(["ina3221", "shelly"], len(t_ns)),
-        "channel": np.repeat(["VDD_IN", "power"], len(t_ns)),
-        "value": np.concatenate([1.07 * true_w, true_w]),
-        "unit": "W",
+        "t_ns": np.concatenate([t_ns, t_ns, t_ns + 10**8]),
+        "source": np.repeat(["ina3221", "rapl", "shelly"], len(t_ns)),
+        "channel": np.repeat(["VDD_IN", "package-0", "power"], len(t_ns)),
+        "value": np.concatenate([1.07 * true_w, np.cumsum(0.7 * true_w), true_w]),
+        "unit": np.repeat(["W", "J", "W"], len(t_ns)),
     }
     channels = channels_of_frame(pandas.DataFrame(readings))
     climbed = staircase.Staircase(steps, channels, (), False)
