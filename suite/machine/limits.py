@@ -169,6 +169,7 @@ def when_idle(root: Path = Path("/")) -> Iterator[tuple[str, Callable[[int], Non
 
     SCHED_IDLE and nice do not reach across cgroups, and are too weak within one.
     """
+    refuse_limit(idle_only(), root)
     with ExitStack() as stack:
         try:
             limit = idle_only()

@@ -123,9 +123,10 @@ def test_what_cannot_be_limited_is_said(tmp_path: Path, cores: float, words: str
 @pytest.mark.parametrize(
     ("user", "words"),
     [
-        (0, "cpu_quota 0.5 cannot be set, not even by root: .* as in a container"),
-        (1000, "Only root may set limits .*; type sudo before the command"),
+        (0, "{} cannot be set, not even by root: .* as in a container"),
+        (1000, r"Only root may set limits \({}: .*; type sudo before the command"),
     ],
+    ids=["root", "another user"],
 )
 def test_only_who_is_not_root_is_told_to_type_sudo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, words: str
@@ -134,8 +135,10 @@ def test_only_who_is_not_root_is_told_to_type_sudo(
     (tmp_path / V2 / "cgroup.controllers").write_text("cpu\n")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    with pytest.raises(SuiteError, match=words):
+    with pytest.raises(SuiteError, match=words.format("cpu_quota 0.5")):
         refuse_limit(cpu_quota(0.5), tmp_path)
+    with pytest.raises(SuiteError, match=words.format("cpu.idle")), when_idle(tmp_path):
+        pass
 
 
 def test_a_real_process_is_throttled() -> None:
