@@ -37,7 +37,7 @@ from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
 from suite.files.durable import refuse_existing
 from suite.files.evidence_files import EvidenceFiles
-from suite.files.tree import SITE_MARK
+from suite.files.tree import SITE_MARK, in_one_spelling
 
 STATIC = Path(__file__).resolve().parent / "static"
 REFERENCE = Path(__file__).resolve().parent / "demo"
@@ -88,7 +88,7 @@ def build_site(
     unchanged files keep their inode and time. Raises SuiteError for any other existing folder, and
     for paths without a bundle that can be shown.
     """
-    given = [*paths, *([REFERENCE] if options.beside_reference else [])]
+    given = in_one_spelling([*paths, *([REFERENCE] if options.beside_reference else [])])
     found = found_below(given)  # what is wrong with the input is said first
     _refuse_foreign(output, force)
     with seldom_scanned():

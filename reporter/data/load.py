@@ -40,6 +40,7 @@ from suite.bundle.reader import CachedBundle
 from suite.catalog.extensions import extensions
 from suite.compliance.checker import BundleVerdict, find_bundles
 from suite.errors import SuiteError
+from suite.files.tree import in_one_spelling
 from suite.submission.declaration import NAME, Declaration, read_declaration
 from suite.submission.folder_names import find_withdrawal, undeclared_submission
 from suite.submission.launches import UNFINISHED
@@ -79,7 +80,7 @@ def load_frames(paths: str | Path | Iterable[str | Path]) -> Frames:
     the others are still loaded. Bundles that the same code has read before come from the cache.
     Raises SuiteError for a path without any bundle.
     """
-    given = [Path(paths)] if isinstance(paths, str | Path) else list(map(Path, paths))
+    given = in_one_spelling([Path(paths)] if isinstance(paths, str | Path) else map(Path, paths))
     found = found_below(given)
     with Workers() as workers:
         return load_with(workers, given, found)

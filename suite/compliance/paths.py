@@ -17,7 +17,7 @@ from suite.compliance.folders import STALLS, FolderKind, FolderVerdict, folder_k
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
 from suite.errors import SuiteError
 from suite.files.archive import unpack_archive
-from suite.files.tree import folders_below, refuse_site
+from suite.files.tree import folders_below, in_one_spelling, refuse_site
 from suite.submission.declaration import NAME
 from suite.submission.folder_names import RUN_FOLDER, find_submissions, undeclared_submission
 
@@ -64,6 +64,7 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
     Folders that are left over from a bundle cannot be checked: one sentence for each, as for a path
     that holds none of all these. Raises SuiteError for such a path if it is the only one.
     """
+    paths = in_one_spelling(paths)
     with ExitStack() as stack:
         unpacked: dict[Path, Path] = {}
         roots, unread = _roots(paths, unpacked, stack)
@@ -73,7 +74,7 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         records = {
             folder: kind for root in roots for kind in folder_kinds() for folder in kind.find(root)
         }
-        leftovers = [sentence for root in roots for sentence in _leftovers(root)]
+        leftovers = dict.fromkeys(sentence for root in roots for sentence in _leftovers(root))
         bundles: list[Path] = []
         for root in roots:
             try:
@@ -87,7 +88,7 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
                     raise
                 unread.append(str(error))
         verdicts, broken = [], [*unread, *leftovers, *_undeclared(bundles, roots)]
-        for bundle in bundles:
+        for bundle in dict.fromkeys(bundles):
             try:
                 verdict = check_bundle(bundle)
                 verdicts.append(_as_part(verdict) if _is_part(bundle, records) else verdict)

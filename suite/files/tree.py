@@ -3,7 +3,7 @@ are bounded."""
 
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -68,6 +68,18 @@ def refuse_site(path: Path) -> None:
                 f"{path} is {'' if folder == place else f'in {folder}, '}a site that `suite report`"
                 " made, and its runs are copies; give the path of the original runs."
             )
+
+
+def in_one_spelling(paths: Iterable[Path]) -> list[Path]:
+    """Each path once. One that lies in another is written as a path in that one: what is found
+    below both has one name."""
+    real = {path: Path(os.path.realpath(path)) for path in paths}
+    found = []
+    for place in real.values():
+        above = (path for path in real if place.is_relative_to(real[path]))
+        outer = min(above, key=lambda path: len(real[path].parts))
+        found.append(outer / place.relative_to(real[outer]))
+    return list(dict.fromkeys(found))
 
 
 def refuse_large(folder: Path) -> None:

@@ -96,6 +96,14 @@ def test_a_submission_that_cannot_be_read_is_listed_as_broken(
     assert str(tmp_path) not in loaded.broken["reason"][0] and loaded.runs.empty
 
 
+def test_a_submission_is_judged_once_however_its_path_is_spelled(
+    submission: Path, tmp_path: Path
+) -> None:
+    (link := tmp_path / "link").symlink_to(submission)
+    frames = reporter.load([link, submission.parents[1]])
+    assert frames.broken.empty and len(frames.runs) == 3
+
+
 def test_runs_of_a_submission_without_a_declaration_are_not_shown(submission: Path) -> None:
     """A forger could leave out what a declaration is judged by; a run alone is nobody's result."""
     (submission / "declaration.json").unlink()

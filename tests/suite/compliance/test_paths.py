@@ -86,6 +86,23 @@ def test_what_can_be_checked_is_checked_beside_what_cannot(
     )
 
 
+def test_a_submission_is_checked_once_however_its_path_is_spelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = good_submission(tmp_path / "made")
+    (link := tmp_path / "link").symlink_to(submission)
+    monkeypatch.chdir(tmp_path)
+    run, relative = submission / "lenet" / "pytorch" / "run_1", submission.relative_to(tmp_path)
+    result = check_paths([relative, submission, link, run])
+    assert result.complies and not result.bundles
+    assert [verdict.path for verdict in result.submissions] == [relative]
+
+
+def test_a_run_is_checked_once_however_its_path_is_spelled(good_bundle: Path) -> None:
+    result = check_paths([good_bundle, good_bundle.parent, good_bundle / ".." / good_bundle.name])
+    assert result.complies and [verdict.path for verdict in result.bundles] == [good_bundle]
+
+
 def test_a_file_of_a_run_leads_to_its_folder(good_bundle: Path) -> None:
     with pytest.raises(
         SuiteError, match=f"log.txt is a file of a run; give the run's folder, {good_bundle}"
