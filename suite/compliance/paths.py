@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reference_impls.contract import log_name
+from reference_impls.turns.messages import STEP_TIMES
 from suite.bundle.layout import RUN, STEPS, SUMMARY
 from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import BatchSource
@@ -17,7 +18,7 @@ from suite.compliance.folders import STALLS, FolderKind, FolderVerdict, folder_k
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
 from suite.errors import SuiteError
 from suite.files.archive import unpack_archive
-from suite.files.tree import folders_below, in_one_spelling, refuse_site
+from suite.files.tree import files_below, folders_below, in_one_spelling, refuse_site
 from suite.submission.declaration import NAME
 from suite.submission.folder_names import RUN_FOLDER, find_submissions, undeclared_submission
 
@@ -74,7 +75,9 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         records = {
             folder: kind for root in roots for kind in folder_kinds() for folder in kind.find(root)
         }
-        leftovers = dict.fromkeys(sentence for root in roots for sentence in _leftovers(root))
+        leftovers = dict.fromkeys(
+            sentence for root in roots for sentence in _leftovers(root, records)
+        )
         bundles: list[Path] = []
         for root in roots:
             try:
@@ -172,17 +175,26 @@ def _as_part(verdict: BundleVerdict) -> BundleVerdict:
     )
 
 
-def _leftovers(root: Path) -> Iterator[str]:
+def _leftovers(root: Path, records: Iterable[Path]) -> Iterator[str]:
     """A sentence for each folder that was a bundle and has no run.json any more."""
-    folders = [root, *folders_below(root)]
-    for folder in folders:
+    for folder in [root, *folders_below(root)]:
+        if (folder / STEP_TIMES).is_file():
+            continue  # the training of a measurement that was interrupted
         parts = [name for name in REMAINS if (folder / name).is_file()]
-        if (parts or RUN_FOLDER.fullmatch(folder.name)) and not _is_in_bundle(folder, root):
+        if (parts or _is_empty_run(folder, records)) and not _is_in_bundle(folder, root):
             what = f"it has {', '.join(parts)}" if parts else "it is named like a run"
             yield (
                 f"{folder} has no {RUN}, but {what}; copy the whole run directory again, or remove"
                 " what is left of it."
             )
+
+
+def _is_empty_run(folder: Path, records: Iterable[Path]) -> bool:
+    """Whether a folder is named like a run, and neither a run nor a record is at or below it."""
+    if not RUN_FOLDER.fullmatch(folder.name):
+        return False
+    found = (*records, *files_below(folder, RUN))
+    return not any(each.is_relative_to(folder) for each in found)
 
 
 def _is_in_bundle(folder: Path, root: Path) -> bool:

@@ -2,19 +2,23 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow
 import pytest
 
+from reference_impls.turns.messages import STEP_TIMES
 from suite import api
 from suite.bundle.layout import WITHDRAWN
 from suite.compliance.checker import find_bundles
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
 from suite.files.tree import SITE_MARK
+from tests.builders import RICH, make_bundle
 from tests.every_case import some
+from tests.extensions.concurrent.good_folder import make_experiment
 from tests.faults.edits.audit_edits import add_audit
 from tests.good_submissions import good_submission
 
@@ -31,6 +35,26 @@ def test_a_folder_named_like_a_run_is_said(good_bundle: Path) -> None:
     result = check_paths([good_bundle.parent])
     assert (len(result.bundles), result.bundles[0].complies, result.complies) == (1, True, False)
     assert "run_3 has no run.json, but it is named like a run" in result.broken[0]
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [make_experiment, lambda folder: make_bundle(folder / "pytorch", RICH)],
+    ids=["a record", "runs"],
+)
+def test_a_folder_named_like_a_run_may_hold_others(
+    fill: Callable[[Path], object], tmp_path: Path
+) -> None:
+    fill(tmp_path / "run_3")
+    assert check_paths([tmp_path]).complies
+
+
+def test_the_training_of_an_interrupted_measurement_was_no_run(good_bundle: Path) -> None:
+    training = good_bundle.parent / "beside" / "training-alone" / "training"
+    training.mkdir(parents=True)
+    for name in ("log.txt", STEP_TIMES):
+        (training / name).touch()
+    assert check_paths([good_bundle.parent]).complies
 
 
 def test_a_folder_with_nothing_is_one_sentence(tmp_path: Path) -> None:
