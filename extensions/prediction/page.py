@@ -1,9 +1,9 @@
 """What fits a limit of power: the fastest measured power mode of a system, and the fastest of its
 modes that nobody measured, by prediction.
 
-A system's entries that differ in the power mode alone are its profiled modes; every combination of
-the cores and clocks that they have is a mode that it can be set to. Predicted modes have no entry,
-no rank and no page.
+A system's entries that differ in the power mode alone are its profiled modes, of each mode the
+fastest; every combination of the cores and clocks that they have is a mode that it can be set to.
+Predicted modes have no entry, no rank and no page.
 """
 
 import itertools
@@ -40,8 +40,8 @@ RESOURCES = {
 }
 """Fields of a machine that make its mode, and how they are written."""
 OF_MODE = ("power_mode", "threads")
-"""Properties in which modes of one system may differ: a run has as many threads as its mode has
-cores."""
+"""Properties in which entries of one system may differ. Of those of one mode, with other threads or
+another governor, the fastest is its measurement."""
 
 
 @dataclass(frozen=True)
@@ -124,15 +124,18 @@ def _groups(board: Leaderboard) -> Iterator[list[_Profiled]]:
 
 
 def _predicted(group: Sequence[_Profiled]) -> PredictedModes | None:
+    slowest_first = sorted(group, key=lambda one: _value(one.time), reverse=True)
+    fastest = {one.mode: one for one in slowest_first}
+    profiled = [one for one in group if one is fastest[one.mode]]
     names = tuple(
         name for name, is_offered in zip(RESOURCES, group[0].offered, strict=True) if is_offered
     )
     values = [sorted(set(column)) for column in zip(*(one.mode for one in group), strict=True)]
-    if len({one.mode for one in group}) < MIN_MODES or math.prod(map(len, values)) > MAX_MODES:
+    if len(profiled) < MIN_MODES or math.prod(map(len, values)) > MAX_MODES:
         return None
     modes, profile = (
         Modes(names, np.array(list(itertools.product(*values)), dtype=float)),
-        _profile(names, group),
+        _profile(names, profiled),
     )
     unmeasured = np.setdiff1d(np.arange(len(modes)), modes.indices(profile.rows))
     if not len(unmeasured):
@@ -142,7 +145,7 @@ def _predicted(group: Sequence[_Profiled]) -> PredictedModes | None:
     fitting = tuple(_fitting(limit_w, group, left, samples) for limit_w in _limits(group))
     first = group[0].row
     return PredictedModes(
-        first.system, first.framework, first.instrument, len(group), len(left), fitting
+        first.system, first.framework, first.instrument, len(profiled), len(left), fitting
     )
 
 

@@ -13,18 +13,19 @@ from tests.builders import Scenario, make_bundle
 from tests.reporter.papers.conftest import MODES, edit_system, in_mode
 
 
-def make_modes(folder: Path, names: list[str]) -> Path:
+def make_modes(folder: Path, names: list[str], threads: int = 2) -> Path:
     for number, name in enumerate(names):
         cores, cpu, gpu, memory, power_w = MODES[name]
-        step_s = 0.02 + 60.0 / (cores**0.4 * cpu) + 10.0 / gpu
+        step_s = 2 / threads * (0.02 + 60.0 / (cores**0.4 * cpu) + 10.0 / gpu)
         scenario = Scenario(
-            name=name,
+            name=f"{name}-{threads}",
             batch_size=2048,
             division="open",
             accuracies=(0.6, 0.9, 0.991),
             step_s=step_s,
             power_w=power_w,
             later_s=1000 * number,
+            threads=threads,
         )
         make_bundle(folder / name, scenario)
         edit_system(folder / name, in_mode(name, cores, cpu, gpu, memory))
@@ -67,6 +68,15 @@ def test_a_predicted_mode_is_faster_than_the_measured_one_and_has_intervals(
     assert predicted
     for one in predicted:
         assert " to " in one.time_around and " to " in one.power_around and "cores" in one.mode
+
+
+def test_the_fastest_entry_of_a_mode_is_its_measurement(
+    runs: Path, found: PredictedModes, tmp_path: Path
+) -> None:
+    (board,) = make_boards(reporter.load([runs, make_modes(tmp_path, list(MODES)[:2], threads=1)]))
+    (again,) = predicted_modes(board)
+    assert (again.measured, again.modes) == (found.measured, found.modes)
+    assert [one.predicted for one in again.fitting] == [one.predicted for one in found.fitting]
 
 
 def test_nothing_is_predicted_from_a_few_modes(tmp_path: Path) -> None:
