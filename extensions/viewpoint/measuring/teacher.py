@@ -89,6 +89,8 @@ def _request_here(recorded: contract.Request, options: Options) -> contract.Requ
     return recorded._replace(
         framework=load_framework(options.framework or recorded.framework).name,
         data=recorded.data._replace(directory=str(prepared.directory)),
+        start=None,  # the state has the weights
+        old_task=None,
         parallel=contract.Parallel(1, 1, "none", 0, False),
         loading=contract.Loading(0, 0),
         threads=options.threads,

@@ -52,7 +52,8 @@ def learn(request: Request, build: Callable[..., Any], task: Task) -> None:
         for picture in draw_scene(task.seed, task.tracks, len(split.labels)).tested
     ]
     side = as_picture(reader.evaluation_images(split, np.array([0]))[0], reader.channels_last).width
-    student = Watcher(request._replace(model=task.student, seed=task.seed), build, side)
+    whole = request._replace(model=task.student, seed=task.seed, trains=None)
+    student = Watcher(whole, build, side)
     lessons = read_lessons(task)
     write_table(task, PREDICTIONS[1], PREDICTION_COLUMNS, predictions(student, task, truths))
     start_ns, cpu_s = monotonic_ns(), time.process_time()

@@ -19,7 +19,7 @@ def refuse_student(
     def flaw(name: str) -> Optional[str]:
         if models and name not in models:
             return "there is no model {} in {}".format(name, request.framework)
-        candidate = Watcher(request._replace(model=name), build, teacher.side)
+        candidate = Watcher(request._replace(model=name, trains=None), build, teacher.side)
         if candidate.parameters >= teacher.parameters:
             return (
                 "the student {} has {:,} parameters, but must have fewer than its teacher {},"

@@ -3,6 +3,7 @@ and failures of one sentence."""
 
 import csv
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 from PIL import Image
 
 from reference_impls import contract
+from reference_impls.communication import World
 from reference_impls.contract import Batch
 from reference_impls.data.mnist import MnistReader
 from reference_impls.data.pipelines import open_pipeline
+from reference_impls.loop import Built
 from reference_impls.state_file import Progress, write_state
 from suite.extensions.viewpoint.programs import task as names
 from suite.extensions.viewpoint.programs.labels import Judged, kept
@@ -95,6 +98,22 @@ def test_the_student_learns_the_view_that_its_teacher_does_not_know(
     assert accuracy(task, names.PREDICTIONS[0], 0) > 0.8
     assert after > before + 0.3
     assert after > accuracy(task, names.PREDICTIONS[0], 60)
+
+
+def test_the_student_of_a_teacher_that_adapted_a_part_of_itself_trains_as_a_whole(
+    make: Make, request_of_teacher: contract.Request
+) -> None:
+    built: list[tuple[str, contract.Trains | None]] = []
+
+    @wraps(build)
+    def noting(request: contract.Request, world: World) -> Built:
+        built.append((request.model, request.trains))
+        return build(request, world)
+
+    part, task = contract.Trains(["fc3.*"], contract.FROZEN), make(tracks=20, epochs=1)
+    teach(request_of_teacher._replace(trains=part), noting, task)
+    learn(request_of_teacher._replace(trains=part), noting, task)
+    assert built == [("large", part), ("small", None), ("small", None)]
 
 
 @pytest.mark.proof

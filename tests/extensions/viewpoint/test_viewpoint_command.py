@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from reference_impls import contract, initial_weights
-from reference_impls.state_file import Progress, write_state
+from reference_impls.state_file import Progress, state_name, write_state
+from suite.bundle.layout import states_folder
 from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
-from suite.extensions.viewpoint.measuring import learning
+from suite.extensions.viewpoint.measuring import learning, teacher
 from suite.extensions.viewpoint.measuring.options import (
     Options,
     refuse_few_pictures,
@@ -24,6 +26,7 @@ from suite.extensions.viewpoint.measuring.teacher import Teacher, open_teacher
 from suite.files.paths import repository_root
 from tests.builders import Scenario, make_bundle, make_request
 from tests.conftest import environment_of
+from tests.faults.edits.editable_bundle import EditableBundle
 
 
 @pytest.fixture
@@ -110,6 +113,42 @@ def test_an_edited_bundle_is_no_teacher(options: Options) -> None:
     (run / "output.txt").write_text("better")
     with pytest.raises(SuiteError, match=r"was changed after .* \(`suite check '.*/my teacher'`"):
         open_teacher(replace(options, run=run))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "here"),
+    [
+        (
+            {
+                "start": {"checkpoint": "lenet-mnist", "path": "lenet-mnist.npz", "fresh": []},
+                "old_task": contract.DataSet(
+                    "digits", "$DATA/digits", "idx", 10, 1438, 359, True, False
+                )._asdict(),
+            },
+            {"start": None, "old_task": None},
+        ),
+    ],
+)
+def test_a_teacher_from_elsewhere_is_built_as_it_can_be_here(
+    recorded: dict[str, object],
+    here: dict[str, object],
+    options: Options,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bundle = EditableBundle(make_bundle(options.run, Scenario()))
+    bundle.request.update(recorded)
+    bundle.save()
+    state = states_folder(options.run) / state_name(3)
+    state.parent.mkdir()
+    state.touch()
+    data = SimpleNamespace(
+        directory=tmp_path, contents=SimpleNamespace(eval_samples=10_000), is_synthetic=False
+    )
+    monkeypatch.setattr(teacher, "find_data_set", lambda name: data)
+    monkeypatch.setattr(teacher, "open_state", lambda *given: SimpleNamespace(file=state))
+    request = open_teacher(options).request
+    assert {key: getattr(request, key) for key in here} == here
 
 
 @contextmanager
