@@ -76,7 +76,7 @@ def open_teacher(options: Options) -> Teacher:
 
 def _request_here(recorded: contract.Request, options: Options) -> contract.Request:
     """The request of the run as this machine can build its model and read its data: one rank, one
-    process."""
+    process, and the processor, whose idle time the student gets."""
     prepared = find_data_set(recorded.data.name)
     if (prepared.contents.eval_samples, prepared.is_synthetic) != (
         recorded.data.eval_samples,
@@ -86,8 +86,11 @@ def _request_here(recorded: contract.Request, options: Options) -> contract.Requ
             f"{prepared.directory} is not the data that the teacher was trained on; prepare"
             f" {recorded.data.name} again."
         )
+    framework = load_framework(options.framework or recorded.framework)
     return recorded._replace(
-        framework=load_framework(options.framework or recorded.framework).name,
+        framework=framework.name,
+        accelerator="cpu",
+        precision=framework.precisions[0].value,
         data=recorded.data._replace(directory=str(prepared.directory)),
         start=None,  # the state has the weights
         old_task=None,

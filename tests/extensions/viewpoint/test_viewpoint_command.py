@@ -127,6 +127,10 @@ def test_an_edited_bundle_is_no_teacher(options: Options) -> None:
             },
             {"start": None, "old_task": None},
         ),
+        (
+            {"accelerator": "cuda", "precision": "tf32"},
+            {"accelerator": "cpu", "precision": "float32"},
+        ),
     ],
 )
 def test_a_teacher_from_elsewhere_is_built_as_it_can_be_here(
