@@ -16,6 +16,7 @@ from suite.errors import SuiteError
 from suite.extensions.viewpoint.measuring.options import Options
 from suite.files.digest import sha256
 from suite.files.shell_command import shell_command
+from suite.machine.identify import identify
 from suite.verify.kept_state import HandedIn, open_state
 
 HOW = "`suite run --division open --workload lenet --framework pytorch --keep-states`"
@@ -89,6 +90,7 @@ def _request_here(recorded: contract.Request, options: Options) -> contract.Requ
     framework = load_framework(options.framework or recorded.framework)
     return recorded._replace(
         framework=framework.name,
+        platform=identify().device.name,
         accelerator="cpu",
         precision=framework.precisions[0].value,
         data=recorded.data._replace(directory=str(prepared.directory)),

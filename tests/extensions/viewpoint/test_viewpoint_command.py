@@ -24,6 +24,7 @@ from suite.extensions.viewpoint.measuring.options import (
 )
 from suite.extensions.viewpoint.measuring.teacher import Teacher, open_teacher
 from suite.files.paths import repository_root
+from suite.machine.identify import identify
 from tests.builders import Scenario, make_bundle, make_request
 from tests.conftest import environment_of
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -131,6 +132,7 @@ def test_an_edited_bundle_is_no_teacher(options: Options) -> None:
             {"accelerator": "cuda", "precision": "tf32"},
             {"accelerator": "cpu", "precision": "float32"},
         ),
+        ({"platform": "a-board-elsewhere"}, {"platform": identify().device.name}),
     ],
 )
 def test_a_teacher_from_elsewhere_is_built_as_it_can_be_here(
