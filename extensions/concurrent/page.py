@@ -52,19 +52,20 @@ def read(record: Path, place: str) -> StudyRecord:
 def _batch_size_rows(result: BatchResult) -> Iterator[Row]:
     """A batch size's figures; an interval is in the method."""
     beside, lost = result.beside, result.interference
-    missing = "; ".join(beside.notes) or "too few measured inference batches or training steps"
-    intervals: tuple[tuple[str, str, FittedValue | None], ...] = (
-        ("latency_s", "s", beside.latency_s),
-        ("latency_p99_s", "s", beside.p99_s),
-        ("queueing_s", "s", None if beside.unfinished else beside.queueing_s),
-        ("execution_s", "s", beside.execution_s),
-        ("queue_growth", "1", beside.stability.growth),
-        ("training_samples_per_s", "samples/s", result.training.samples_per_s),
-        ("training_of_alone", "1", lost.training),
-        ("execution_of_alone", "1", lost.execution),
+    few = "too few measured inference batches or training steps"
+    unfinished = beside.notes[0] if beside.unfinished else few
+    intervals: tuple[tuple[str, str, FittedValue | None, str], ...] = (
+        ("latency_s", "s", beside.latency_s, unfinished),
+        ("latency_p99_s", "s", beside.p99_s, unfinished),
+        ("queueing_s", "s", None if beside.unfinished else beside.queueing_s, unfinished),
+        ("execution_s", "s", beside.execution_s, few),
+        ("queue_growth", "1", beside.stability.growth, beside.stability.reason or few),
+        ("training_samples_per_s", "samples/s", result.training.samples_per_s, few),
+        ("training_of_alone", "1", lost.training, few),
+        ("execution_of_alone", "1", lost.execution, few),
     )
     part = f"batch {result.batch}"
-    for name, unit, interval in intervals:
+    for name, unit, interval, missing in intervals:
         method = (
             None if interval is None else f"95 % interval {interval.low:.4g} to {interval.high:.4g}"
         )

@@ -53,3 +53,16 @@ def test_the_queueing_of_images_that_never_left_the_queue_is_unknown(simulated: 
     (queueing,) = (row for row in _batch_size_rows(result) if row["figure"] == "queueing_s")
     assert queueing["value"] is None and "images were not finished" in str(queueing["reason"])
     assert _row(result).split()[:5] == ["1", "unstable", "-", "-", "-"]
+
+
+def test_an_unknown_figure_has_a_reason_of_its_own(simulated: Simulated) -> None:
+    """Of twelve batches with a deadline, without training; two images were left in the queue."""
+    found = simulated(Arrivals(ArrivalKind.UNIFORM, 1, 14), 1, 0.02, deadline_s=1, leave_s=11.5)
+    figures = inference_figures(found)
+    result = BatchResult(1, figures, figures, training_figures(found), Interference(None, None))
+    reasons = {row["figure"]: row["reason"] for row in _batch_size_rows(result)}
+    assert "2 of 14 images were not finished" in str(reasons["latency_s"])
+    assert reasons["queue_growth"] == "12 batches; the test needs 18"
+    assert reasons["training_samples_per_s"] == (
+        "too few measured inference batches or training steps"
+    )
