@@ -98,7 +98,8 @@ def concurrent(
     """Measure training beside inference at one or several batch sizes, with each of them alone as a
     baseline."""
     if context.invoked_subcommand is not None:
-        if scenario != ScenarioOptions() or sharing != SharingOptions():
+        sources = map(context.get_parameter_source, context.params)
+        if any(source is not None and source.name == "COMMANDLINE" for source in sources):
             raise SuiteError(
                 f"Options come after the subcommand: `suite concurrent {context.invoked_subcommand}"
                 " --train …`."

@@ -21,7 +21,7 @@ MISTAKES = {
     f"{BESIDE} --output /proc/records": "/proc/records cannot be made",
     f"{BESIDE} --threads 5000": "--threads 5000 is not possible on",
     f"{BESIDE} --infer-threads 0": "--infer-threads 0 is not possible on",
-    "suite concurrent --train lenet tune --p99 300ms": "Options come after the subcommand",
+    "suite concurrent --duration 5s tune --p99 300ms": "Options come after the subcommand",
     "suite concurrent turne --p99 300ms": "Did you mean 'tune'",
     "suite concurrent show empty": "make one with `suite concurrent",
     "suite concurrent show nowhere": "nowhere holds no measurement of simultaneous",
