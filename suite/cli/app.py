@@ -218,7 +218,7 @@ def with_examples(path: str, command: Any) -> Any:
     children = getattr(command, "commands", {})
     for name, child in children.items():
         with_examples(f"{path} {name}", child)
-    if not children:
+    if not children or command.invoke_without_command:
         command.callback = _beside_runs(command.callback)
     return command
 

@@ -207,6 +207,7 @@ def test_a_dataclass_becomes_options() -> None:
         (["audit"], "--output", "audit.json"),
         (["verify-model", "lenet"], "--output", "verdict.json"),
         (["sweep", "--vary", "threads=1,2"], "--output", "sweep"),
+        (["concurrent", "--train", "lenet", "--infer", "lenet"], "--output", "beside"),
         (["package", "--org", "acme", "--availability", "available"], "--archive", "acme.tar"),
         (["package", "--org", "none", "--availability", "available"], "--output", ""),
         (["implementation", "new", "theirs", "--language", "c"], "--output", ""),
