@@ -71,6 +71,8 @@ class ScenarioOptions:
             raise SuiteError(
                 f"--arrivals {self.arrivals!r} is not uniform, poisson or an existing file."
             )
+        if self.rate != ScenarioOptions.rate:
+            raise SuiteError(f"{self.arrivals} says when images arrive; leave --rate out.")
         return of_trace(Path(self.arrivals), duration_s)
 
     def sides(self, sharing: "SharingOptions") -> tuple[Side, Side]:

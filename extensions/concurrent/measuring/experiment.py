@@ -17,7 +17,12 @@ from reference_impls import contract
 from suite.errors import SuiteError
 from suite.extensions.concurrent.measuring.schedules import Schedule, ScheduleKind, make
 from suite.extensions.concurrent.measuring.window import Measured, infer, wait_window
-from suite.extensions.concurrent.record.arrivals import NS_PER_S, Arrivals, intended_ns
+from suite.extensions.concurrent.record.arrivals import (
+    NS_PER_S,
+    ArrivalKind,
+    Arrivals,
+    intended_ns,
+)
 from suite.extensions.concurrent.record.batching import BatchRule
 from suite.extensions.concurrent.record.layout import beside, inference_alone, training_alone
 from suite.extensions.concurrent.record.records import INFERENCE, TRAINING, Setting, write_recording
@@ -87,11 +92,13 @@ def refuse_slow_inference(plan: Plan, found: dict[int, float]) -> None:
     """Raise SuiteError where no batch size serves the arrivals even alone."""
     best = max(found, key=lambda batch: found[batch])
     if found[best] < plan.arrivals.rate_per_s:
+        slower = f"--rate {_rounded_down(RESERVE * found[best])}"
+        if plan.arrivals.kind is ArrivalKind.TRACE:
+            slower = "slower --arrivals"
         raise SuiteError(
             f"Even without training, inference of {plan.infer.request.workload} serves at most"
             f" {found[best]:.0f} images/s here (with batches of {best}), fewer than the"
-            f" {plan.arrivals.rate_per_s:.15g} that arrive; use --rate"
-            f" {_rounded_down(RESERVE * found[best])} or a smaller model."
+            f" {plan.arrivals.rate_per_s:.15g} that arrive; use {slower} or a smaller model."
         )
 
 

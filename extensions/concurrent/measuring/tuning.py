@@ -314,8 +314,8 @@ def _too_few_windows(nearest: Candidate, finals: Sequence[Trial], limit_s: float
     return (
         f"No setting finishes 99 % of the images within {limit_s * 1e3:g} ms in"
         f" {100 * SHARE_OF_WINDOWS:g} % of the windows of 1,000 images: the nearest ({nearest})"
-        f" does in {100 * min(shares):.4g} % of them; use a longer --duration, a higher --p99, or a"
-        " lower --rate."
+        f" does in {100 * min(shares):.4g} % of them; use a longer --duration, a higher --p99, a"
+        " lower --rate, or slower --arrivals."
     )
 
 
@@ -335,12 +335,12 @@ def _too_much_power(finals: Sequence[Trial], limit_w: float | None) -> str:
 def _impossible(nearest: Candidate, p99_s: float, limit_s: float, where: str) -> str:
     if math.isinf(p99_s):
         return (
-            f"No setting serves this rate {where}; use a lower --rate, or larger batches in"
-            " --infer-batch."
+            f"No setting serves this rate {where}; use a lower --rate, slower --arrivals, or larger"
+            " batches in --infer-batch."
         )
     took_ms = f"{p99_s * 1e3:.0f}" if p99_s >= 0.01 else f"{p99_s * 1e3:.2g}"
     return (
         f"No setting finishes 99 % of the images within {limit_s * 1e3:g} ms: the nearest"
         f" ({nearest}) takes {took_ms} ms {where}; use --p99 {math.ceil(SLACK * p99_s * 1e3)}ms,"
-        " or a lower --rate."
+        " a lower --rate, or slower --arrivals."
     )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from suite.errors import SuiteError
+from suite.extensions.concurrent.command.options import ScenarioOptions
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals, intended_ns, of_trace
 
 
@@ -136,3 +137,12 @@ def test_what_sends_no_image_or_too_many_is_refused(
 ) -> None:
     with pytest.raises(SuiteError, match=says):
         Arrivals(ArrivalKind.UNIFORM, rate, duration_s)
+
+
+def test_a_rate_beside_a_trace_is_refused(tmp_path: Path) -> None:
+    """It would have no effect."""
+    trace = tmp_path / "trace.csv"
+    trace.write_text("arrival_s\n3\n")
+    assert ScenarioOptions(arrivals=str(trace)).coming(10.0).trace_s == (3.0,)
+    with pytest.raises(SuiteError, match=r"trace\.csv says when images arrive; leave --rate out\."):
+        ScenarioOptions(arrivals=str(trace), rate=50.0).coming(10.0)

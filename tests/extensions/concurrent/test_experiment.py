@@ -210,19 +210,21 @@ def test_a_batch_that_does_not_fit_into_memory_is_refused_with_one_that_does(
         warm_up(replace(plan, infer=hungry, batches=(1000,)))
 
 
+@pytest.mark.parametrize(
+    ("kind", "slower"),
+    [(ArrivalKind.UNIFORM, "--rate 64"), (ArrivalKind.TRACE, "slower --arrivals")],
+)
 def test_a_rate_that_no_batch_serves_even_alone_is_refused_with_one_that_is_served(
-    plan: Plan,
+    kind: ArrivalKind, slower: str, plan: Plan
 ) -> None:
     with pytest.raises(
         SuiteError,
         match=(
             r"serves at most 80 images/s here \(with batches of 16\), fewer than the 100 that"
-            r" arrive; use --rate 64 or"
+            rf" arrive; use {slower} or a smaller model\."
         ),
     ):
-        refuse_slow_inference(
-            replace(plan, arrivals=Arrivals(ArrivalKind.UNIFORM, 100, 2)), {1: 30.0, 16: 80.0}
-        )
+        refuse_slow_inference(replace(plan, arrivals=Arrivals(kind, 100, 2)), {1: 30.0, 16: 80.0})
     refuse_slow_inference(plan, {1: 30.0, 16: 80.0})
 
 

@@ -166,7 +166,7 @@ def test_a_setting_whose_rate_is_unknown_in_one_turn_is_not_chosen() -> None:
             lambda p99_s: p99_s,
             (
                 "No setting finishes 99 % of the images within 5 ms: the nearest .batch 1, .* takes"
-                " 12 ms even without training; use --p99 14ms"
+                " 12 ms even without training; use --p99 14ms, a lower --rate, or slower"
             ),
         ),
         (
@@ -177,7 +177,7 @@ def test_a_setting_whose_rate_is_unknown_in_one_turn_is_not_chosen() -> None:
         (
             0.3,
             lambda p99_s: math.inf,
-            "No setting serves this rate while training runs; use a lower --rate",
+            "No setting serves this rate while training runs; use a lower --rate, slower",
         ),
     ],
 )
@@ -206,7 +206,8 @@ def test_windows_beyond_the_limit_are_said_though_most_images_are_within() -> No
         SuiteError,
         match=(
             r"within 300 ms in 97 % of the windows of 1,000 images: the nearest \(batch .*\) does"
-            r" in 96 % of them; use a longer --duration, a higher --p99, or a lower --rate\."
+            r" in 96 % of them; use a longer --duration, a higher --p99, a lower --rate, or slower"
+            r" --arrivals\."
         ),
     ):
         tuned(machine, 0.3, measure)
