@@ -1,7 +1,7 @@
 """Training beside inference, from an experiment's raw records: Figures 1a, 1b and 1c of Prashanthi
 et al. (CCGrid workshops, 2023)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,12 +11,16 @@ from reporter.figures.for_papers import lines_panel
 from reporter.figures.model import Estimate, Line, PaperFigure, line_through
 from reporter.figures.scales import doubling_scale, linear_scale_without_zero
 from reporter.papers.measures import FoundValue, Unknown
-from reporter.papers.records import RecordKind
+from reporter.papers.records import RecordKind, first_sealed
 from suite.catalog.papers import Item, Measure
 from suite.errors import SuiteError
 from suite.extensions.concurrent.record import series
-from suite.extensions.concurrent.record.layout import batch_sizes
-from suite.extensions.concurrent.record.results import BatchResult, Results, read_results
+from suite.extensions.concurrent.record.results import (
+    EXPERIMENT,
+    BatchResult,
+    Results,
+    read_results,
+)
 from suite.extensions.concurrent.record.series import FIRST_S, INTERVALS, LatencySeries
 from suite.extensions.concurrent.record.stability import QueueState
 from suite.metrics.linear_fit import FittedValue
@@ -152,14 +156,12 @@ MEASURES: Mapping[str, Callable[[Measure, Path], FoundValue | Unknown]] = {
 }
 
 
-def _read(folders: Sequence[Path]) -> Path | None:
-    return next((folder for folder in folders if batch_sizes(folder)), None)
-
-
 def _with_caption(item: Item, folder: Path) -> tuple[PaperFigure, str]:
     title, draw = FIGURES[item.id.removeprefix(PAPER)]
     figure = draw(folder)
     return figure, f"{title}.\n{figure.about}\nError bars: {figure.error_bars}.\n"
 
 
-PAPER_RECORD = RecordKind("beside", _read, _with_caption, measure)
+PAPER_RECORD = RecordKind(
+    "beside", partial(first_sealed, EXPERIMENT, lambda folder: folder), _with_caption, measure
+)

@@ -15,6 +15,7 @@ from suite.errors import SuiteError
 from suite.extensions.concurrent.figures.panels import (
     FIGURES,
     MEASURES,
+    PAPER_RECORD,
     over_time,
     sawtooth,
     throughput,
@@ -22,6 +23,7 @@ from suite.extensions.concurrent.figures.panels import (
 from suite.extensions.concurrent.record.calculated import latencies_s, training_figures
 from suite.extensions.concurrent.record.layout import beside, training_alone
 from suite.extensions.concurrent.record.records import read_recording
+from suite.extensions.concurrent.record.results import EXPERIMENT
 from suite.extensions.concurrent.record.series import INTERVALS
 from tests.extensions.concurrent.good_folder import make_experiment
 
@@ -99,3 +101,14 @@ def test_an_experiment_is_drawn_and_held_against_the_paper(experiment: Path) -> 
     drawn = draw_item(registry, item, source)
     assert isinstance(drawn, DrawnItem)
     assert "batches of 64 were not measured" in {one.why for one in drawn.compared}
+
+
+def test_an_experiment_is_drawn_for_a_paper_as_it_was_sealed_or_not_at_all(tmp_path: Path) -> None:
+    """An interrupted one has no figures and no seal."""
+    folder = make_experiment(tmp_path / "edited")
+    assert PAPER_RECORD.read([folder]) == folder
+    (folder / "notes.txt").touch()
+    with pytest.raises(SuiteError, match=r"edited/notes\.txt is not as it was sealed"):
+        PAPER_RECORD.read([folder])
+    (folder / EXPERIMENT.file).unlink()
+    assert PAPER_RECORD.read([folder]) is None
