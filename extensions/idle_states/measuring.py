@@ -140,7 +140,7 @@ def _measure(state: str, is_logged: bool, time_s: float, root: Path) -> IdleStat
         with recorded_baseload(meters, Path(folder)):
             time.sleep(time_s)
         readings = read_raw_channels(Path(folder, BASELOAD_RAW), ReadingsMemory())
-    power = idle_power(readings, power_totals(readings, load_power_rules(), None))
+    power = idle_power(readings, power_totals(readings, load_power_rules(), None), "in this state")
     names = tuple(dict.fromkeys(channel.source for channel in readings))
     return IdleState(state, TITLES[state], power, names, read_power_settings(root).label, time_s)
 

@@ -263,8 +263,10 @@ def baseload_figures(
     }
 
 
-def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
-    """Mean power in ``idle``, the readings before the run, of the run's totals."""
+def idle_power(
+    idle: Channels, totals: Sequence[PowerTotal], when: str = "before the run"
+) -> Figure:
+    """Mean power in ``idle``, the readings from ``when``, of the run's totals."""
     if not totals or not idle:
         return unknown_figure(
             "W",
@@ -283,9 +285,9 @@ def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
     measured = window_energy(idle, totals, start_ns, stop_ns)
     assert measured is not None
     if measured.energy_j is None or measured.uncertainty is None:
-        return unknown_figure("W", BASELOAD, f"before the run: {measured.reason}")
+        return unknown_figure("W", BASELOAD, f"{when}: {measured.reason}")
     idle_s, load = (stop_ns - start_ns) * SECONDS_PER_NS, idle.get("cpu", "utilisation.total")
-    method = f"idle for {idle_s:.3g} s before the run" + (
+    method = f"idle for {idle_s:.3g} s {when}" + (
         f", processor at {load.mean:.0f} %" if load else ""
     )
     return Figure(

@@ -59,7 +59,7 @@ def measured(root: Path) -> dict[str, IdleState]:
     for _ in range(ATTEMPTS):
         found = {one.state: one for one in measure_idle_states(1.0, root=root)}
         if not any(
-            (one.power.reason or "").startswith("before the run: ") for one in found.values()
+            (one.power.reason or "").startswith("in this state: ") for one in found.values()
         ):
             break
     return found
@@ -97,6 +97,7 @@ def test_clocks_that_cannot_be_set_are_said(tmp_path: Path) -> None:
     found = measured(plant(tmp_path))
     assert found[FREE].power.reason == NO_CLOCKS and found[QUIET].power.value == pytest.approx(1.9)
     assert found[QUIET].title == "idle, only power read, clocks as they were"
+    assert " s in this state" in str(found[QUIET].power.method)
 
 
 def test_clocks_that_were_locked_before_are_not_called_free(
