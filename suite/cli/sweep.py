@@ -2,7 +2,7 @@
 together."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -125,13 +125,10 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
     if settings.workload is None:
         raise SuiteError(f"The study {settings.study!r} needs --workload (`suite list workloads`).")
     refuse_varied([definition.variable.value], training)
-    whole = training.place(None)
-    hosts, placement = (
-        whole.hosts,
-        replace(whole, hosts=(), ranks_per_node=whole.ranks_per_node if whole.hosts else 1),
-    )
+    placement = training.place(None)
     options = training.run_options(settings.division or Division.OPEN, settings.workload, placement)
-    planned = plan_study(definition, options, hosts, scaling_of(definition, settings.weak))
+    scaling = scaling_of(definition, settings.weak)
+    planned = plan_study(definition, options, placement.hosts, scaling)
     directory = (
         settings.output or Path("runs") / f"{settings.study}-{settings.workload}"
     ).absolute()

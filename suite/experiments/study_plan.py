@@ -165,6 +165,11 @@ def _with_value(
 def _placement(base: Placement, number: int, hosts: tuple[str, ...]) -> Placement:
     """The first ``number`` hosts; without hosts, ``number`` ranks on this machine."""
     if not hosts:
+        if base.ranks_per_node > 1:
+            raise SuiteError(
+                "Without --hostfile this study varies the ranks on this machine; leave"
+                " --ranks-per-node out."
+            )
         return replace(base, ranks_per_node=number)
     if number > len(hosts):
         raise SuiteError(

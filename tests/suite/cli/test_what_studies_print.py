@@ -365,3 +365,37 @@ def test_a_dry_run_of_a_sweep_is_a_table_and_with_json_its_requests() -> None:
     assert said[-1].startswith("4 runs in ")
     found = json.loads(CliRunner().invoke(app, [*words.split(), "--json"]).stdout)
     assert found["format"] == "sweep-requests/1" and len(found["rows"]) == 4
+
+
+OF_DRY_RUN = "--framework fake --repetitions 1 --dry-run --json"
+
+
+@pytest.mark.parametrize(
+    ("study", "where", "ranks", "nodes"),
+    [
+        ("batch-size --values 64", "--ranks-per-node 2", 2, 1),
+        ("batch-size --values 64", "--hostfile hosts.txt", 4, 2),
+        ("scaling --values 1", "--hostfile hosts.txt", 2, 1),
+    ],
+)
+def test_a_study_trains_on_the_hosts_and_ranks_that_were_typed(
+    study: str,
+    where: str,
+    ranks: int,
+    nodes: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One of nodes on the first of the hosts."""
+    monkeypatch.chdir(tmp_path)
+    Path("hosts.txt").write_text("pi1 slots=2\npi2 slots=2\n")
+    words = f"sweep --study {study} --workload lenet {OF_DRY_RUN} {where}".split()
+    (row,) = json.loads(CliRunner().invoke(app, words).stdout)["rows"]
+    parallel = row["request"]["parallel"]
+    assert (parallel["ranks"], parallel["nodes"]) == (ranks, nodes)
+
+
+def test_ranks_beside_those_that_a_study_varies_are_refused() -> None:
+    words = f"sweep --study scaling --workload lenet {OF_DRY_RUN} --ranks-per-node 2".split()
+    refused = str(CliRunner().invoke(app, words).exception)
+    assert refused.endswith("varies the ranks on this machine; leave --ranks-per-node out.")
