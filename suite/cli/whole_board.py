@@ -18,7 +18,6 @@ from suite.errors import SuiteError
 from suite.experiments import night as nights
 from suite.experiments.quick import QuickLook, look_within, steps_of_epoch
 from suite.experiments.sweep_runs import are_done
-from suite.files.shell_command import shell_command
 
 FIRST_LOOK_S = 30.0
 """What the first look at a workload may take, from which its hours are told."""
@@ -160,9 +159,8 @@ def make_runs(requests: Iterable[RunRequest], json: bool, verbose: bool) -> list
 
 
 def say_what_next(runs: Sequence[BoardRun]) -> None:
-    """The command that packages the runs of the set."""
-    made = [run.path for run in runs if nights.is_finished(run.path)]
-    settings = runs[0].settings
-    if made and settings.division is Division.CLOSED:
-        options = ("--org", settings.org, "--availability", "available")
-        print(f"\nHand them in: {shell_command('suite package', *made, *options)}")
+    """Say where to read how the runs are handed in: a command for `suite package` would
+    not have the verdicts on the models."""
+    are_made = any(nights.is_finished(run.path) for run in runs)
+    if are_made and runs[0].settings.division is Division.CLOSED:
+        print("\nHand them in: docs/submitting.md, from the end of step 2 on.")

@@ -250,14 +250,14 @@ def test_a_dry_run_shows_every_run_and_seals_none(good_bundle: Path, tmp_path: P
     assert not possible_requests(runs, recorded) and (place / MANIFEST).exists()
 
 
-def test_the_end_names_the_command_that_packages_the_set(
+def test_the_end_names_the_page_that_says_how_the_set_is_handed_in(
     good_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (run,) = planned_runs(TrainingOptions(seed=1), CLOSED, ("lenet",), Path("out"))
     runs = [whole_board.BoardRun(run.training, run.settings, good_bundle)]
     say_what_next(runs)
     said = capsys.readouterr().out
-    assert f"suite package {good_bundle} --org acme --availability available" in said
+    assert said == "\nHand them in: docs/submitting.md, from the end of step 2 on.\n"
     record = json.loads((good_bundle / RUN).read_text())
     (good_bundle / RUN).write_text(json.dumps({**record, "status": "interrupted"}))
     say_what_next(runs)
