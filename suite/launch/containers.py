@@ -17,6 +17,7 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from suite.files.shell_command import with_sudo
 from suite.launch.command import answer_of, last_line
 
 IMAGE = "localhost/edge-training-suite"
@@ -104,12 +105,10 @@ def refuse_podman() -> None:
     )
     if tried.returncode != 0:
         said = last_line(tried.stderr, "no message")
-        remedy = (
-            f"{'' if os.geteuid() == 0 else 'type sudo before the command, or '}use --isolation"
-            " namespace"
-        )
+        as_root = "" if os.geteuid() == 0 else f"type `{with_sudo()}`, or "
         raise SuiteError(
-            f"podman cannot start a container with {interpreter} here ({said})", remedy
+            f"podman cannot start a container with {interpreter} here ({said})",
+            f"{as_root}use --isolation namespace",
         )
 
 

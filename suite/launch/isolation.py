@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 
 from suite.errors import SuiteError
+from suite.files.shell_command import with_sudo
 from suite.launch.command import answer_of, last_line
 from suite.launch.containers import describe_podman, refuse_podman
 
@@ -63,7 +64,7 @@ def refuse_isolation(kind: Isolation | None, ranks: int = 1) -> None:
     if tried.returncode != 0:
         said = last_line(tried.stderr, "no message")
         raise SuiteError(
-            f"This user may not make namespaces here ({said}); type sudo before the command, or use"
+            f"This user may not make namespaces here ({said}); type `{with_sudo()}`, or use"
             " --isolation none."
         )
 

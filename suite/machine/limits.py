@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reference_impls.contract import OWN_CGROUP
 from suite.errors import SuiteError
+from suite.files.shell_command import with_sudo
 from suite.machine.clock_domains import online_cores
 from suite.machine.procfs import device_tree, read_text
 from suite.machine.storage import disk_of, mount_of
@@ -144,8 +145,8 @@ def refuse_limit(limit: Limit, root: Path = Path("/")) -> None:
             " read-only, as in a container; run the suite outside of it."
         )
     raise SuiteError(
-        f"Only root may set limits ({limit.setting}: {folder} cannot be written); type sudo before"
-        " the command."
+        f"Only root may set limits ({limit.setting}: {folder} cannot be written); type:"
+        f" {with_sudo()}"
     )
 
 

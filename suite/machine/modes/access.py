@@ -1,12 +1,11 @@
 """Who may set power modes: refuses what this user may not change, with the command for root."""
 
 import os
-import shlex
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from suite.errors import SuiteError
+from suite.files.shell_command import with_sudo
 
 
 def refuse_without_access(root: Path, files: Iterable[str], programs: Iterable[str]) -> None:
@@ -23,15 +22,3 @@ def refuse_without_access(root: Path, files: Iterable[str], programs: Iterable[s
     program = next(iter(programs), None)
     if program is not None and os.geteuid() != 0 and root == Path("/"):
         raise SuiteError(f"Only root may call /{program}; type: {with_sudo()}")
-
-
-def with_sudo(arguments: Iterable[str] | None = None) -> str:
-    """This command line, or `suite` with other arguments, as root: with the program's whole path,
-    since sudo searches another one."""
-    return shlex.join(
-        [
-            "sudo",
-            str(Path(sys.argv[0]).absolute()),
-            *(sys.argv[1:] if arguments is None else arguments),
-        ]
-    )

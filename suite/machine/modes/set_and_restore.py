@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.errors import SuiteError
-from suite.machine.modes.access import refuse_without_access, with_sudo
+from suite.files.shell_command import with_sudo
+from suite.machine.modes.access import refuse_without_access
 from suite.machine.modes.available_modes import AvailableModes, read_available_modes
 from suite.machine.modes.places import SYSTEM, journal_folders
 from suite.machine.modes.requested_mode import (

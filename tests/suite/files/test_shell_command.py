@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from suite.cli.power_trace import leave_out
-from suite.files.shell_command import shell_command
+from suite.files.shell_command import shell_command, with_sudo
 
 
 @pytest.mark.parametrize("name", ["runs/first", "my runs/the first", "it's", "$(reboot)", "a\nb"])
@@ -22,3 +22,15 @@ def test_the_command_after_a_meter_was_left_out_can_be_pasted(
     monkeypatch.setattr("suite.api.energy_figure", lambda _: {"reason": "no meter"})
     leave_out(Path("my run"), "um25c", reason="loose")
     assert capsys.readouterr().out.endswith("Check it: suite check 'my run'\n")
+
+
+def test_a_command_for_root_has_this_users_folder_and_the_programs_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For root, sudo sets another home, in which there are no environments and no data sets."""
+    home = tmp_path / "jane's suite"
+    monkeypatch.setenv("SUITE_HOME", str(home))
+    monkeypatch.setattr("sys.argv", ["venv/bin/suite", "sweep", "--vary", "cores=2,4"])
+    as_root = ["sudo", "env", f"SUITE_HOME={home}", str(Path("venv/bin/suite").absolute())]
+    assert shlex.split(with_sudo()) == [*as_root, "sweep", "--vary", "cores=2,4"]
+    assert shlex.split(with_sudo(["power", "restore"])) == [*as_root, "power", "restore"]

@@ -2,6 +2,7 @@
 what cannot be isolated is refused."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -138,6 +139,19 @@ def test_without_the_image_the_command_that_builds_it_is_named(
         match=f"no image {IMAGE} here; build it in a checkout with `sh tools/container.sh`",
     ):
         refuse_isolation(Isolation.PODMAN)
+
+
+@pytest.mark.parametrize("kind", [Isolation.NAMESPACE, Isolation.PODMAN])
+def test_who_is_not_root_is_told_the_command_for_root(
+    kind: Isolation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("unshare", "podman"):
+        (tmp_path / name).write_text('#!/bin/sh\n[ "$1" = image ]\n')
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(SuiteError, match=r"; type `sudo env SUITE_HOME=.*`, or use --isolation"):
+        refuse_isolation(kind)
 
 
 def test_a_container_reads_what_it_needs_and_writes_its_output_alone(tmp_path: Path) -> None:

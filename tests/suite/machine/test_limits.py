@@ -124,7 +124,7 @@ def test_what_cannot_be_limited_is_said(tmp_path: Path, cores: float, words: str
     ("user", "words"),
     [
         (0, "{} cannot be set, not even by root: .* as in a container"),
-        (1000, r"Only root may set limits \({}: .*; type sudo before the command"),
+        (1000, r"Only root may set limits \({}: .*; type: sudo env SUITE_HOME="),
     ],
     ids=["root", "another user"],
 )

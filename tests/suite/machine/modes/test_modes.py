@@ -245,7 +245,7 @@ def test_root_is_asked_for_with_the_command_to_type(
     monkeypatch.setattr("sys.argv", ["suite", "power", "set", "--cores", "2"])
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(
-        SuiteError, match=r"Only root may write /sys/.*; type: sudo /.*suite power set --cores 2"
+        SuiteError, match=r"Only root may write /sys/.*; type: sudo env .*suite power set --cores 2"
     ):
         refuse_mode(RequestedMode(cores="2"), board)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
@@ -416,7 +416,7 @@ def test_without_root_the_next_command_says_how(
     abandon(board)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(
-        SuiteError, match=r"did not restore the earlier settings .* type: sudo /.* power restore"
+        SuiteError, match=r"did not restore the earlier settings .* type: sudo env .* power restore"
     ):
         recover_modes(board)
 
