@@ -146,6 +146,7 @@ def attach(
     before the run and end ten seconds after it. A file that fits nowhere, or at several places, is
     refused. `suite run --power-pulse` makes a pattern of loads that fits at one place only.
     """
+    run = run.resolve()  # `.` would stay the folder that is replaced
     found = api.attach_power(
         run,
         log,
@@ -177,6 +178,7 @@ def leave_out(
     json: Json = False,
 ) -> None:
     """Leave a power meter out of a run's energies, because it contradicts another one."""
+    run = run.resolve()  # as above
     api.leave_meter_out(run, meter, reason=reason)
     energy = api.energy_figure(run)
     if json:

@@ -21,7 +21,8 @@ def test_the_command_after_a_meter_was_left_out_can_be_pasted(
     monkeypatch.setattr("suite.api.leave_meter_out", lambda *_, **__: None)
     monkeypatch.setattr("suite.api.energy_figure", lambda _: {"reason": "no meter"})
     leave_out(Path("my run"), "um25c", reason="loose")
-    assert capsys.readouterr().out.endswith("Check it: suite check 'my run'\n")
+    typed = shell_command("suite check", Path("my run").absolute())
+    assert capsys.readouterr().out.endswith(f"Check it: {typed}\n") and "my run'" in typed
 
 
 def test_a_command_for_root_has_this_users_folder_and_the_programs_whole_path(

@@ -16,6 +16,7 @@ from suite import api
 from suite.bundle.arrays import Values
 from suite.bundle.attached import KEPT, SOURCE
 from suite.bundle.reader import Bundle
+from suite.cli.app import main
 from suite.compliance.checker import check_bundle, find_bundles
 from suite.errors import SuiteError
 from suite.execution import attach
@@ -463,6 +464,23 @@ def test_the_command_says_what_it_understood_and_found(
         f"power attach {good_bundle} {trace.with_suffix('.csv.gz')} --covers board --dry-run --json"
     )
     assert json.loads(again.stdout)["fit"]["method"] == "correlation"  # type: ignore[attr-defined]
+
+
+def test_within_the_folder_of_a_run_its_power_is_changed_as_from_outside(
+    good_bundle: Path,
+    trace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The current folder is replaced, and is then gone."""
+    for words in (f"attach . {trace} --covers board", f"leave-out . {SOURCE} --reason loose"):
+        monkeypatch.chdir(good_bundle)
+        monkeypatch.setattr("sys.argv", ["suite", "power", *words.split()])
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        assert not end.value.code, said.err
+        assert said.out.endswith(f"Check it: suite check {good_bundle}\n")
 
 
 def test_one_of_two_meters_that_contradict_each_other_is_left_out_with_the_reason(
