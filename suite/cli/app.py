@@ -183,7 +183,8 @@ def _resume_hint(words: list[str]) -> str:
     place = flat.index("--output") + 1 if "--output" in flat else 0
     taken, numbers = flat[place], itertools.count(2)
     has_state = any(states_folder(Path(taken)).glob("epoch_*.npz"))
-    goes_on = has_state and {"run", "--keep-states", "--output", "open"} <= set(flat)
+    keeps = not {"--keep-states", "--short"}.isdisjoint(flat)  # else the states are of another run
+    goes_on = has_state and keeps and {"run", "--output", "open"} <= set(flat)
     if flat[0] in REPLACE_NOTHING and place and (goes_on or "--force" not in flat):
         flat[place] = next(new for n in numbers if not Path(new := f"{taken}-{n}").exists())
         if goes_on and "--resume" in flat:

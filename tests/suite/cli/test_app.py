@@ -303,6 +303,11 @@ def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bu
             " --resume o",
         ),
         (
+            "run --workload lenet --division open --output o --short 3",
+            "continue: suite run --workload lenet --division open --output o-2 --short 3"
+            " --resume o",
+        ),
+        (
             "run --workload lenet --division open --output o-2 --keep-states --resume o",
             "continue: suite run --workload lenet --division open --output o-2-2 --keep-states"
             " --resume o-2",
