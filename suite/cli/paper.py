@@ -3,6 +3,7 @@ runs, compared with the papers."""
 
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from suite.catalog.papers import Item, ItemState, Registry, RunSet, load_papers
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
+from suite.execution.interrupts import BySignal
 from suite.files.durable import output_errors, refuse_no_folder
 from suite.files.paths import repository_root
 
@@ -291,7 +293,14 @@ def _make_runs(runs: RunSet, commands: list[list[str]]) -> None:
 def _run(command: list[str]) -> None:
     """Run a command of the suite; its output goes to standard error."""
     program = [sys.executable, "-c", "from suite.cli.app import main; main()", *command]
-    code = subprocess.run(program, stdout=sys.stderr, check=False).returncode
+    process = subprocess.Popen(program, stdout=sys.stderr)
+    try:
+        code = process.wait()
+    except KeyboardInterrupt as interrupt:
+        if isinstance(interrupt, BySignal) and interrupt.number == signal.SIGTERM:
+            process.terminate()  # Ctrl-C and a closed terminal reach it themselves
+        process.wait()  # it ends its training and writes its records
+        raise
     if code != 0:
         raise SuiteError(
             f"`suite {shlex.join(command)}` ended with exit code {code}; its message is above."

@@ -4,6 +4,7 @@ hardware names it."""
 import importlib.util
 import json
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from suite.cli import paper
 from suite.cli.app import main
 from suite.cli.json_output import json_formats
 from suite.errors import SuiteError
+from suite.execution.interrupts import BySignal
 from suite.files.paths import repository_root
 
 
@@ -157,6 +159,35 @@ def test_runs_that_were_interrupted_are_completed_and_not_drawn_as_they_are(
     )
     assert suite(monkeypatch, "make", "concurrent-1a") == 0
     assert (tmp_path / "papers/concurrent-1a.csv").is_file() and not list(paper.RUNS.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("number", "done"),
+    [(signal.SIGINT, ["wait", "wait"]), (signal.SIGTERM, ["wait", "terminate", "wait"])],
+)
+def test_an_interrupt_leaves_a_command_the_time_to_end_its_run(
+    number: int, done: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C reaches it through the terminal."""
+    seen = list[str]()
+
+    class Command:
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def wait(self) -> int:
+            seen.append("wait")
+            if len(seen) == 1:
+                raise BySignal(number)
+            return 2
+
+        def terminate(self) -> None:
+            seen.append("terminate")
+
+    monkeypatch.setattr("subprocess.Popen", Command)
+    with pytest.raises(KeyboardInterrupt):
+        paper._run(["sweep"])
+    assert seen == done
 
 
 def test_a_check_ends_with_the_verdict(
