@@ -9,7 +9,7 @@ from typer import Argument
 
 from reference_impls import contract
 from reference_impls.contract import Request
-from suite.bundle.layout import RUN
+from suite.bundle.layout import RUN, SUMMARY
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.bundle.resumption import how_to_resume
@@ -64,5 +64,8 @@ def _why_not_whole(bundle: Bundle, training: Request) -> str:
             f" it on the machine that trains it; if the run was killed, `{finish}` seals it."
         )
     cause = str(record.message or record.status).rstrip(".")
-    closed = ending_of(bundle) if bundle.is_sealed else f"`{finish}` seals its bundle."
-    return f"{run} ended: {cause}. {closed} {how_to_resume(run, training)}".rstrip()
+    closed = f"`{finish}` seals its bundle."
+    if bundle.is_sealed:  # without records there are no figures
+        closed = ending_of(bundle) if (run / SUMMARY).is_file() else ""
+    said = (f"{run} ended: {cause}.", closed, how_to_resume(run, training))
+    return " ".join(filter(None, said))

@@ -278,6 +278,9 @@ def test_a_run_that_was_ended_and_closed_is_no_finished_one(good_bundle: Path) -
     (good_bundle / "log.txt").write_text("")
     answer = str(CliRunner().invoke(app, ["watch", str(good_bundle)]).exception)
     assert "summary.json has an accuracy, but the log has no evaluation; `suite check" in answer
+    (good_bundle / "summary.json").unlink()  # as of one that ended before its first record
+    answer = str(CliRunner().invoke(app, ["watch", str(good_bundle)]).exception)
+    assert answer == f"{good_bundle} ended: it was killed."
     answer = str(
         CliRunner().invoke(app, ["power", "attach", str(good_bundle), "x", *WALL]).exception
     )
