@@ -124,7 +124,7 @@ def create_environment(
     """
     place = environment_folder(framework, home)
     if (place / RECORD).is_file() and not force:
-        return find_environment(framework, home)
+        return _environment_there(framework, python, home)
     vendors = vendor_environment(framework) if python is None else None
     if vendors is not None:
         report(
@@ -139,7 +139,7 @@ def create_environment(
         place.parent.mkdir(parents=True, exist_ok=True)
     with _log_of_one(place, report) as log:
         if (place / RECORD).is_file() and not force:
-            return find_environment(framework, home)  # made by the command that was waited for
+            return _environment_there(framework, python, home)  # made while this one waited
         free = shutil.disk_usage(place.parent).free
         if chosen.lock is not None and free < chosen.lock.disk_bytes:
             raise SuiteError(
@@ -151,6 +151,18 @@ def create_environment(
             report(f"creating {place}")
             log.truncate(0)
             return _recorded(_installed(chosen, python, place, log, report), place)
+
+
+def _environment_there(framework: Framework, python: Path | None, home: Path | None) -> Environment:
+    """The environment that exists; raises SuiteError where ``python`` is another."""
+    found = find_environment(framework, home)
+    asked = found.interpreter if python is None else Path(shutil.which(str(python)) or python)
+    if asked.resolve() != found.interpreter.resolve():
+        raise SuiteError(
+            f"{framework.title} already runs in {found.interpreter}, another Python than {python}",
+            "add --force to build a new environment",
+        )
+    return found
 
 
 @contextmanager

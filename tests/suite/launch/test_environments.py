@@ -144,6 +144,15 @@ def test_an_environment_stays_until_the_one_that_replaces_it_is_whole(
     assert len(list((tmp_path / "envs").iterdir())) == 2  # the environment and its log
 
 
+def test_another_python_than_that_of_the_environment_needs_force(tmp_path: Path) -> None:
+    python = Path(sys.executable)
+    made = environments.adopt_interpreter(LITTLE, python, tmp_path)
+    assert environments.create_environment(LITTLE, silent, python.resolve(), tmp_path) == made
+    said = "Little already runs in .*, another Python than /bin/true; add --force to build a new"
+    with pytest.raises(SuiteError, match=said):
+        environments.create_environment(LITTLE, silent, Path("/bin/true"), tmp_path)
+
+
 def test_of_two_commands_that_create_one_environment_the_second_uses_what_the_first_made(
     tmp_path: Path,
 ) -> None:
