@@ -115,6 +115,8 @@ def _board_runs(training: TrainingOptions, settings: RunSettings) -> list[BoardR
     """The runs of every workload of the board, where no workload is named; else none."""
     if settings.workload is not None or settings.stall_analysis:
         return []
+    if settings.force:
+        raise SuiteError("--force is for one run; to make the set again, choose another --output.")
     device = resolve_device(training.device).device
     output = settings.output or RUNS / f"{device.name}-{settings.division.value}"
     return planned_runs(training, settings, device.closed_workloads, output)

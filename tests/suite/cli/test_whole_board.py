@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from reference_impls.contract import request_from_dict
 from suite.api import Division, RunRequest
@@ -17,6 +18,7 @@ from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.cli import whole_board
+from suite.cli.app import app
 from suite.cli.options import TrainingOptions
 from suite.cli.quick import make_look
 from suite.cli.run import _analyse_stalls
@@ -248,6 +250,11 @@ def test_a_dry_run_shows_every_run_and_seals_none(good_bundle: Path, tmp_path: P
     assert list(possible_requests(runs, recorded, to_show=True)) == [place]
     assert not (place / MANIFEST).exists()
     assert not possible_requests(runs, recorded) and (place / MANIFEST).exists()
+
+
+def test_a_set_is_not_made_again_with_force() -> None:
+    refused = CliRunner().invoke(app, ["run", "--division", "closed", "--force", "--dry-run"])
+    assert "to make the set again, choose another --output" in str(refused.exception)
 
 
 def test_the_end_names_the_page_that_says_how_the_set_is_handed_in(
