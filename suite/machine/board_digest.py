@@ -96,8 +96,12 @@ def _key(path: Path) -> bytes:
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(secrets.token_bytes(KEY_BYTES))
-        with contextlib.suppress(FileExistsError):
-            os.link(temporary, path)  # fails if another process was first: its key is the one
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            pass  # another process was first: its key is the one
+        except OSError:  # a USB stick's file system may have no links
+            Path(temporary).replace(path)
     finally:
-        Path(temporary).unlink()
+        Path(temporary).unlink(missing_ok=True)
     return path.read_bytes()

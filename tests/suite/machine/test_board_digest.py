@@ -1,6 +1,8 @@
 """The digest of a board's serial number: equal on one board, different on two, of no use without
 the key."""
 
+import errno
+import os
 import stat
 from pathlib import Path
 
@@ -104,6 +106,20 @@ def test_the_installation_is_the_last_resort(tmp_path: Path) -> None:
     )
     nothing = board_digest(tmp_path / "b", tmp_path / "home")
     assert nothing.digest is None and nothing.reason is not None
+
+
+def test_the_key_is_kept_on_a_file_system_without_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A USB stick's, for instance."""
+
+    def link(*_: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", link)
+    board, home = machine(tmp_path / "a", tree="100000001"), tmp_path / "home"
+    assert board_digest(board, home).digest == board_digest(board, home).digest is not None
+    assert [file.name for file in home.iterdir()] == [KEY]
 
 
 def test_a_damaged_key_is_made_anew_and_a_folder_that_cannot_be_written_is_a_reason(
