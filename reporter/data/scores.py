@@ -165,7 +165,7 @@ def _measured_energy(
     if min(values_j.values()) <= 0:
         return "a run has an energy of 0 J or less"
     by_run = with_shares(values_j, [run["run_id"] for run in runs if run["reached"]])
-    sessions = _sessions(runs, scoring)
+    sessions = _sessions([run for run in runs if run["run_id"] in by_run], scoring)
     floor = scoring.floor(sessions is not None)
     statistics = run_statistics(
         list(by_run.values()),

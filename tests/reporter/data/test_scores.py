@@ -391,3 +391,18 @@ def test_the_unit_is_a_session_where_there_are_enough(boots: str, values: int) -
     floor = scoring.noise_floor if values == 3 else scoring.session_floor
     assert found.time is not None and found.is_separated == (values == 3)
     assert (found.time.measured.runs, found.time.measured.fixed_variance) == (values, floor**2)
+
+
+def test_a_run_that_missed_the_target_is_no_session_of_the_measured_energy() -> None:
+    """Four runs of two boots have an energy: they are four values, with the floor for a session's
+    effects, although the run that missed was made in a third boot."""
+    runs = [
+        {"run_id": f"r{index}", "epochs": 5, "reached": boot != "c", "boot": boot}
+        for index, boot in enumerate("aabbc")
+    ]
+    figures = {f"r{index}": run_figures(10.0, 20.0) for index in range(5)}
+    found = score_entry({**ENTRY, "runs": 5, "reached": 4, "planned_runs": 5}, runs, figures)
+    assert found.measured_energy is not None
+    measured, error = found.measured_energy.measured, 0.02 / 1.959964
+    assert measured.runs == 4
+    assert measured.fixed_variance == pytest.approx(load_scoring().session_floor ** 2 + error**2)
