@@ -132,7 +132,9 @@ __all__ = [
     "trace",
 ]
 
-DEFAULT_BASELOAD_S = 10.0
+DEFAULT_BASELOAD_S, MAX_BASELOAD_S = 10.0, 1200.0
+"""Other nodes are measured after the first one; both lie in the hour before the run, with time to
+read the data and to load a framework."""
 Choice = TypeVar("Choice", bound=enum.Enum)
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
@@ -221,6 +223,11 @@ def resolve(
 
     left_out = left_out_meters(meters)
     kind = None if isolation is None else _choice(Isolation, isolation, "isolation")
+    if not 0 <= baseload_s <= MAX_BASELOAD_S:
+        raise SuiteError(
+            f"--baseload must be between 0 and {MAX_BASELOAD_S:g} s, not {baseload_s:g}:"
+            " readings of the idle machine count only in the hour before a run."
+        )
     if witness is not None:
         check_address(witness)
     resolved = resolve_options(

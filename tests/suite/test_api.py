@@ -1,6 +1,7 @@
 """The library behind the command line: the script of docs/api.md, comparisons, sweeps and analyses;
 nothing is printed."""
 
+import math
 import re
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 
 from suite import api
+from suite.compliance.rules.data import MAX_START_S
+from suite.compliance.rules.readings import AROUND_LOG_S, BEFORE_LOG_S
 from suite.execution import events
 from suite.experiments.one_run import CannotComply
 from suite.files.paths import repository_root
@@ -97,6 +100,17 @@ def test_an_option_of_another_type_is_refused_by_name(
 ) -> None:
     with pytest.raises(api.SuiteError, match=said):
         api.resolve(replace(OPTIONS, **{name: value}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seconds", [-1.0, 1200.5, math.nan])
+def test_a_baseload_that_the_rules_would_refuse_is_refused_before_the_run(
+    home: Path, seconds: float
+) -> None:
+    """The first node is measured, then the others, then a framework takes minutes to load."""
+    with pytest.raises(api.SuiteError, match="--baseload must be between 0 and 1200 s"):
+        api.resolve(OPTIONS, baseload_s=seconds)
+    assert 2 * api.MAX_BASELOAD_S + AROUND_LOG_S <= BEFORE_LOG_S
+    assert api.MAX_BASELOAD_S + AROUND_LOG_S <= MAX_START_S
 
 
 @pytest.mark.parametrize(
