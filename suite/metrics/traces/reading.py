@@ -320,11 +320,12 @@ class _Rows:
         return self._days(times_s) if self._form == TIME_OF_DAY else times_s
 
     def _days(self, day_s: Values) -> Values:
-        """Times of day made to increase past midnight."""
-        shifts = np.concatenate(([day_s[0] - self._day[1] if len(day_s) else 0.0], np.diff(day_s)))
-        days = self._day[0] + np.cumsum(np.nan_to_num(shifts) < -DAY_S / 2)
-        if len(day_s):
-            self._day = (float(days[-1]), float(day_s[-1]))
+        """Times of day made to increase past midnight, whatever rows without a time are between."""
+        known, days = np.isfinite(day_s), np.zeros(len(day_s))
+        falls = np.diff(day_s[known], prepend=self._day[1]) < -DAY_S / 2
+        days[known] = self._day[0] + np.cumsum(falls)
+        if known.any():
+            self._day = (float(days[known][-1]), float(day_s[known][-1]))
         whole: Values = day_s + DAY_S * days
         return whole
 

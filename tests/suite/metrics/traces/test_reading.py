@@ -801,14 +801,19 @@ def test_a_packed_file_is_the_same(tmp_path: Path) -> None:
     assert (one.sha256, one.trace.power_w.tolist()) == (other.sha256, other.trace.power_w.tolist())
 
 
-def test_times_of_day_go_on_past_midnight(tmp_path: Path) -> None:
-    text = (
-        "Time,Power (W)\n"
-        + "".join(f"23:59:{n},4\n" for n in range(30, 60))
-        + "".join(f"00:00:{n:02d},5\n" for n in range(30))
-    )
+@pytest.mark.parametrize("between", ["", "a new day,\n", "--- 2026-12-01 ---,\n"])
+@pytest.mark.parametrize("is_block", [False, True])
+def test_times_of_day_go_on_past_midnight(
+    is_block: bool, between: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a row without a time is between, and where it ends a block of the file."""
+    evening = "Time,Power (W)\n" + "".join(f"23:59:{n},4\n" for n in range(30, 60)) + between
+    if is_block:
+        monkeypatch.setattr(reading, "BLOCK_BYTES", len(evening))
+    text = evening + "".join(f"00:00:{n:02d},5\n" for n in range(30))
     trace = trace_of(tmp_path / "trace.csv", text)
     assert np.diff(trace.t_s).tolist() == [1.0] * 59
+    assert (trace.late, trace.unreadable) == (0, 1 if between else 0)
 
 
 def test_rows_that_go_back_in_time_are_left_out(tmp_path: Path) -> None:
