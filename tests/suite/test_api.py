@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+import reporter
 from suite import api
+from suite.bundle.reader import Bundle
 from suite.compliance.rules.data import MAX_START_S
 from suite.compliance.rules.readings import AROUND_LOG_S, BEFORE_LOG_S
 from suite.execution import events
@@ -61,6 +63,17 @@ def test_the_pages_script_runs(home: Path, suite_home: Path) -> None:
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr == ""
     assert "complies: True" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("written", "holder"),
+    [(r"\bapi", api), (r"\breporter", reporter), (r"\bBundle\(path\)", Bundle)],
+    ids=["api", "reporter", "Bundle"],
+)
+def test_the_functions_that_the_page_names_exist(written: str, holder: object) -> None:
+    page = (repository_root() / "docs/api.md").read_text(encoding="utf-8")
+    named = set(re.findall(rf"{written}\.(\w+)\(", page))
+    assert named and [name for name in named if not hasattr(holder, name)] == []
 
 
 def test_a_run_reports_progress_and_prints_nothing(
