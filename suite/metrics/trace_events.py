@@ -16,6 +16,7 @@ import numpy as np
 
 from reference_impls.contract import NS_PER_S, log_name
 from suite.bundle.arrays import Times
+from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.channels import Channel
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.reader import Bundle
@@ -121,18 +122,23 @@ class RunTrace:
         return placed, left_out
 
     def _first_ns(self) -> int:
-        """The earliest of the first log event and the nodes' first readings."""
+        """The earliest of the first log event and the nodes' first readings; those of an attached
+        trace are the last of their table."""
         first_event = next(
             (event.mono_ns for event in self._log.events if event.mono_ns is not None), None
         )
-        tables = (
-            table.head_ns
+        begun = (
+            times_ns
             for node in self._nodes
             if node.reason is None
-            for table in (node.idle, node.channels)
+            for times_ns in (
+                node.idle.head_ns,
+                node.channels.head_ns,
+                *(channel.t_ns for channel in node.channels.of_source(ATTACHED)),
+            )
         )
         moments = [
-            *(int(head_ns.min()) for head_ns in tables if len(head_ns)),
+            *(int(times_ns.min()) for times_ns in begun if len(times_ns)),
             *([] if first_event is None else [first_event]),
         ]
         return min(moments, default=0)

@@ -11,10 +11,14 @@ from typing import Any
 import pytest
 
 from reference_impls.contract import NS_PER_S
+from suite import api
+from suite.bundle import readings_table
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.metrics.trace_file import default_path, write_trace
+from suite.metrics.traces.course import course_of
 from tests.builders import AHEAD_NS, Scenario, make_bundle
+from tests.faults.edits.attached_edits import made_trace
 
 TWO_NODES = Scenario(ranks=2, nodes=2, step_s=0.005, power_w=6.0, idle_w=3.0, framework="pytorch")
 TOLERANCE_US = 1e-3
@@ -173,3 +177,15 @@ def test_the_same_run_gives_the_same_bytes_and_none_within_its_directory(
 def test_a_run_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="run does not exist; give the path of a run directory"):
         write_trace(tmp_path / "run", tmp_path / "out.json")
+
+
+def test_an_attached_trace_begins_no_earlier_than_the_file(
+    good_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It begins before the harness did, and stands behind more readings than are looked at."""
+    logged = tmp_path / "logger.csv"
+    logged.write_text(made_trace(course_of(Bundle(good_bundle))), encoding="utf-8")
+    api.attach_power(good_bundle, logged, covers="wall")
+    monkeypatch.setattr(readings_table, "HEAD_ROWS", 1)
+    events = traced(good_bundle, tmp_path / "out.json")["traceEvents"]
+    assert min(event["ts"] for event in events if event["ph"] != "M") == 0
