@@ -14,7 +14,7 @@ from proofs.host_faults.faults import LABELS, Scene
 from suite.files.paths import repository_root
 
 Action = Callable[[Scene], object]
-SHORT, ENDLESS = ("--epochs", 2), ("--epochs", 100000, "--learning-rate", 1e-9)
+SHORT, ENDLESS = ("--epochs", 2), ("--epochs", 1500, "--learning-rate", 1e-9)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ from suite.files.counted import counted
 from suite.files.schema import Positive
 
 MAX_STEP_ROWS = 1_500_000
+MAX_EPOCHS = 1500
+"""An epoch and its evaluation have 250 values in counters.json, 300 where a processor has two kinds
+of cores; a JSON file has half a million at most."""
 MAX_READING_ROWS = 100_000_000
 """Nine days of the 120 readings a second that the meters of a board take."""
 MAX_READINGS_PER_S = 2000

@@ -5,6 +5,8 @@ import shutil
 from pathlib import Path
 
 from reference_impls.contract import Recomputation
+from reference_impls.updates import steps_per_epoch
+from suite.bundle.limits import MAX_EPOCHS, MAX_STEP_ROWS
 from suite.errors import SuiteError
 from suite.execution.kept_states import kept_epochs, mebibytes, states_size_bytes
 from suite.execution.request import Accelerator, RunRequest
@@ -30,7 +32,8 @@ BUNDLE_SIZE_BYTES = 64 * 2**20  # logs, step records and readings of a long run
 
 def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     """Raise SuiteError for a run that this machine cannot finish, with the memory or disk space
-    that it needs and that there is."""
+    that it needs and that there is, and for one that no bundle can hold."""
+    _refuse_many_records(request)
     hosts = request.placement.hosts
     # rank 0 writes the run directory on the first host; the harness reads it during the run
     if hosts and not is_this_machine(hosts[0]):
@@ -64,6 +67,21 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     if request.keep_states:
         refuse_full_disk(request, place, BUNDLE_SIZE_BYTES)
     refuse_spill_folder(request.training.recomputation)
+
+
+def _refuse_many_records(request: RunRequest) -> None:
+    training, epochs = request.training, kept_epochs(request)
+    steps = epochs * steps_per_epoch(training)
+    rows = min(steps, training.steps or steps) * request.ranks
+    for what, possible, most, choice in (
+        ("step records", rows, MAX_STEP_ROWS, "fewer --epochs, or a larger --batch-size"),
+        ("epochs", epochs, MAX_EPOCHS, "fewer --epochs"),
+    ):
+        if possible > most:
+            raise SuiteError(
+                f"This run may have {possible} {what}, and a run directory holds {most} at most;"
+                f" choose {choice}."
+            )
 
 
 def free_bytes(place: Path) -> int:

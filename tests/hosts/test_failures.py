@@ -83,7 +83,7 @@ def training(trainer: Trainer, tmp_path: Path) -> Iterator[Training]:
 
 @contextmanager
 def started(trainer: Trainer, framework: str, output: Path) -> Iterator[Training]:
-    process = trainer.start(framework, output, "--epochs", 100000, "--learning-rate", 1e-9)
+    process = trainer.start(framework, output, "--epochs", 1500, "--learning-rate", 1e-9)
     try:
         wait_for(lambda: process.poll() is not None or finished_epochs(output), 180)
         assert process.poll() is None, process.communicate()

@@ -77,7 +77,7 @@ def test_a_matrix_varies_isolation(suite: Run, digits: Path, tmp_path: Path, kin
 def test_an_interrupted_one_leaves_no_process(
     digits: Path, suite_home: Path, tmp_path: Path, kind: str
 ) -> None:
-    command = f"{FAKE} --epochs 5000 --isolation {kind} --output {tmp_path}/run".split()
+    command = f"{FAKE} --epochs 1500 --isolation {kind} --output {tmp_path}/run".split()
     process = subprocess.Popen(
         [sys.executable, "-c", "from suite.cli.app import main; main()", *command],
         cwd=repository_root(),

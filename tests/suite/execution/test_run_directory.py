@@ -162,8 +162,11 @@ def refusal(root: Path, **changes: Any) -> str:
             accelerator=values["accelerator"],
             recomputation=None,
             epochs=values.get("epochs", 3),
-            steps=None,
+            steps=values.get("steps"),
+            global_batch_size=2,
+            data=SimpleNamespace(train_samples=values.get("samples", 10)),
         ),
+        ranks=values.get("ranks", 1),
         resume=None,
         workload=SimpleNamespace(name="w", needs=SimpleNamespace(memory_size_bytes=100 * MIB)),
         directory=root / "run",
@@ -196,3 +199,22 @@ def test_a_run_is_refused_where_it_cannot_finish(tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev/nvmap").touch()
     assert refusal(tmp_path, accelerator="cuda") == "", "one file of a driver is enough"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"samples": 1_000_000}, None),  # 500,000 mini-batches in each of three epochs
+        ({"samples": 1_000_001}, "This run may have 1500003 step records"),
+        ({"samples": 1_000_001, "steps": 1_500_000}, None),
+        ({"samples": 1_000_001, "steps": 750_001, "ranks": 2}, "may have 1500002 step records"),
+        ({"epochs": 1500}, None),
+        ({"epochs": 1501}, "may have 1501 epochs, and a run directory holds 1500 at most"),
+    ],
+    ids=str,
+)
+def test_a_training_that_could_not_be_sealed_is_refused_before_it(
+    changes: dict[str, int], words: str | None, tmp_path: Path
+) -> None:
+    said = refusal(tmp_path, **changes)
+    assert words in said if words else said == ""
