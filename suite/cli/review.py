@@ -59,7 +59,7 @@ def _show(file: Path, record: Review) -> None:
     for name, run in record.runs.items():
         print(f"  {printable(name)}: {_run(run)}")
     for name, model in record.models.items():
-        word = {True: "equivalent", False: "not equivalent", None: "not probed"}
+        word = {True: "equivalent", False: "not equivalent", None: "no verdict"}
         reason = f"; {printable(model.reason)}" if model.reason else ""
         print(f"  model {printable(name)}: {word[model.is_equivalent]}{reason}")
     reviewed = {run.manifest_sha256 for run in record.runs.values()}

@@ -8,6 +8,7 @@ from reference_impls import contract
 from suite.bundle.layout import MANIFEST, RUN, STEPS
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
+from suite.catalog.divisions import Division
 from suite.catalog.frameworks import (
     REFERENCE,
     Capability,
@@ -20,6 +21,8 @@ from suite.catalog.frameworks import (
 )
 from suite.catalog.seeds import refuse_other_files
 from suite.catalog.workloads import Workload
+from suite.compliance.rules.trained import trained_otherwise
+from suite.compliance.wording import value_text
 from suite.datasets.locate import PreparedDataSet, find_data_set, synthetic_place
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
@@ -84,6 +87,18 @@ def trained_by(request: contract.Request) -> Framework | None:
             "float32 only, so the run cannot be audited."
         )
     return framework
+
+
+def refuse_other_training(bundle: Bundle, request: contract.Request) -> None:
+    """Raise SuiteError for an open run that logged that it trained otherwise than requested: what
+    replays the request cannot contradict it."""
+    if request.division != Division.OPEN.value:
+        return
+    for key, wanted, event in trained_otherwise(bundle.log(), request):
+        raise SuiteError(
+            f"The run logged {key} = {value_text(event.value)}, as the open division allows. The"
+            f" replay trained the requested {wanted!r}, so the run cannot be audited."
+        )
 
 
 def own_program(bundle: Bundle, folder: Path | None, request: contract.Request) -> Program | None:

@@ -43,6 +43,7 @@ from suite.verify.audited_run import (
     audited_bundle,
     data_set_of_run,
     own_program,
+    refuse_other_training,
     replaying_framework,
     request_here,
     steps_to_replay,
@@ -100,7 +101,7 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
         else auditor.audit_state(kept, bundle.steps(), options.steps or DEFAULT_STEPS)
     )
     comparison = compare_losses(losses)
-    return AuditRecord(
+    record = AuditRecord(
         schema=SCHEMA,
         suite_version=__version__,
         bundle=audited,
@@ -114,6 +115,9 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
         time_s=time.monotonic() - started_s,
         state=state,
     )
+    if record.verdict is AuditVerdict.CONTRADICTS and auditor.has_referee:
+        refuse_other_training(bundle, original)
+    return record
 
 
 class _Auditor:

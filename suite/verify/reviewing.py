@@ -4,13 +4,18 @@ replays runs and models, and writes the signed record."""
 import platform
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
+from reference_impls.contract import Request
 from reference_impls.state_file import state_name
 from suite import __version__
-from suite.bundle.layout import MANIFEST
+from suite.bundle.layout import MANIFEST, RUN
+from suite.bundle.reader import Bundle
+from suite.bundle.request import read_request
+from suite.catalog.divisions import Division
 from suite.catalog.frameworks import (
     REFERENCE,
     Framework,
@@ -19,7 +24,7 @@ from suite.catalog.frameworks import (
     load_frameworks,
     load_implementation,
 )
-from suite.catalog.workloads import load_workload
+from suite.catalog.workloads import Workload, load_workload
 from suite.compliance.rules.reviews import RECORDS
 from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
@@ -51,6 +56,9 @@ from suite.verify.verdict import verify_implementations
 
 NO_PROGRAM = "give the implementation's folder with --implementation"
 NO_PROBE = "the implementation cannot be verified: it is for the open division only"
+OTHER_MODEL = (
+    "the implementation computes another model than the workload's, as the open division allows"
+)
 NO_STATE = (
     "ask the submitter for this run's training state {}, then give the state's folder with --states"
 )
@@ -102,7 +110,8 @@ def review_submission(
         for name, folder in folders.items()
     }
     known = _known_models(earlier, record)
-    models = known | dict(_models(set(map(_model, folders.values())) - known.keys(), own, report))
+    unknown = [each for each in folders.values() if _model(each) not in known]
+    models = known | dict(_models(unknown, own, report))
     time_s = time.monotonic() - started_s
     record = replace(record, date=_now(), runs=runs, models=models, time_s=time_s)
     _write(file, record, options.key)
@@ -256,26 +265,39 @@ def _model(folder: RunFolder) -> str:
     return f"{folder.workload}/{folder.framework}"
 
 
+def _request(folder: RunFolder) -> Request:
+    return read_request(Bundle(folder.path).run(), f"{folder.path / RUN}")
+
+
 def _models(
-    models: Iterable[str], own: Mapping[str, Framework], report: Report
+    folders: Iterable[RunFolder], own: Mapping[str, Framework], report: Report
 ) -> Iterator[tuple[str, ReviewedModel]]:
     """The probe of every implementation that trained: the checkout's, and ``own`` by name."""
     served = {each.name: each for each in load_frameworks() if each.serves_closed} | dict(own)
-    for place in sorted(models):
+    for place, runs in groupby(sorted(folders, key=_model), _model):
         workload, _, name = place.partition("/")
         if name not in served:
             reason = NO_PROBE if is_own(name) else NO_PROGRAM
             yield place, ReviewedModel(None, reason)
             continue
         try:
-            framework, reference = served[name], load_framework(REFERENCE)
-            verdict = verify_implementations(
-                load_workload(workload),
-                build_probe(reference, find_environment(reference)),
-                [build_probe(framework, find_environment(framework))],
-                report,
-            )
+            model = _probed(load_workload(workload), served[name], tuple(runs), report)
         except SuiteError as error:
-            yield place, ReviewedModel(None, str(error)[:1000])
-        else:
-            yield place, ReviewedModel(verdict.passed, None)
+            model = ReviewedModel(None, str(error)[:1000])
+        yield place, model
+
+
+def _probed(
+    workload: Workload, framework: Framework, runs: Sequence[RunFolder], report: Report
+) -> ReviewedModel:
+    """The probe of the implementation that made the runs. Open runs may have another model."""
+    reference = load_framework(REFERENCE)
+    verdict = verify_implementations(
+        workload,
+        build_probe(reference, find_environment(reference)),
+        [build_probe(framework, find_environment(framework))],
+        report,
+    )
+    if not verdict.passed and all(_request(run).division == Division.OPEN.value for run in runs):
+        return ReviewedModel(None, OTHER_MODEL)
+    return ReviewedModel(verdict.passed, None)

@@ -1,11 +1,12 @@
 """What was trained: model, layers, optimizer, precision and number of parameters, as the
 implementation logged them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from reference_impls.contract import FLOAT32, FP16_MIXED, log_name
+from reference_impls.contract import FLOAT32, FP16_MIXED, Request, log_name
 from reference_impls.precisions import BANDS, MOST_BITS, is_as_requested
 from reference_impls.structure import STRUCTURES
+from suite.bundle.log import Log, LogEvent
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import is_own
 from suite.compliance.agreement import differing_event
@@ -56,14 +57,19 @@ def _is_text(value: object) -> bool:
     )
 
 
-def _closed(context: BundleContext) -> Violations:
-    request = context.request
-    for key, wanted in zip(
-        DECLARED, (request.model, request.optimizer.name, request.precision), strict=True
-    ):
-        event = context.log.first(key)
+def trained_otherwise(log: Log, request: Request) -> Iterator[tuple[str, str, LogEvent]]:
+    """What the log says was trained otherwise than requested: its key, the requested value, and the
+    event."""
+    requested = (request.model, request.optimizer.name, request.precision)
+    for key, wanted in zip(DECLARED, requested, strict=True):
+        event = log.first(key)
         if event is not None and event.value != wanted:
-            yield Violation("log.txt", f"{key} = {wanted!r}", value_text(event.value), event.line)
+            yield key, wanted, event
+
+
+def _closed(context: BundleContext) -> Violations:
+    for key, wanted, event in trained_otherwise(context.log, context.request):
+        yield Violation("log.txt", f"{key} = {wanted!r}", value_text(event.value), event.line)
 
 
 def _own_loop(context: BundleContext) -> Violations:

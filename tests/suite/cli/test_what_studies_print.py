@@ -215,7 +215,7 @@ def test_a_review_says_what_was_done_with_each_run(capsys: pytest.CaptureFixture
         "  run-3: drawn epoch 5; not replayed; no state was handed in",
         "  model a: equivalent",
         "  model b: not equivalent; loss",
-        "  model c: not probed; no probe",
+        "  model c: no verdict; no probe",
         "  run-1 was handed in again after its epoch was drawn",
         "  run-2 was handed in again after its epoch was drawn",
         "Commit review.json and its signature.",

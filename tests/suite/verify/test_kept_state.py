@@ -29,7 +29,8 @@ from suite.metrics.counted_time import uncounted_intervals
 from suite.metrics.epoch_draw import drawn_epoch
 from suite.submission.folder_names import RunFolder
 from suite.verify import kept_state, replay_audit, reviewing
-from suite.verify.replaying import train_as_in_a_run
+from suite.verify.replay_audit import AuditOptions, audit
+from suite.verify.replaying import Replayed, train_as_in_a_run
 from suite.verify.reviewing import ReviewOptions, review_submission
 from tests.builders import Scenario, make_bundle
 from tests.conftest import Run, environment_of
@@ -255,6 +256,16 @@ def test_the_program_that_made_a_run_confirms_it(suite: Run, their_run: Path) ->
     )
     state = json.loads(answer.stdout)["state"]
     assert state["program"] == state["epoch_after"] is not None
+
+
+def test_a_replay_of_the_requested_model_contradicts_no_open_run_that_logs_another(
+    their_run: Path, digits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Replayed((0.0,) * 10, None, {})
+    monkeypatch.setattr(replay_audit, "replay_steps", lambda *of: other)
+    monkeypatch.setattr(replay_audit, "replay_in_float64", lambda *of: (other.losses, False))
+    with pytest.raises(SuiteError, match="model_trained = 'softmax_regression'"):
+        audit(their_run, AuditOptions("pytorch", data=digits), str)
 
 
 def test_a_program_that_trains_otherwise_than_its_run_says_is_refuted(

@@ -1,5 +1,6 @@
 """Audits in the harness's process: what is replayed, from where, how far, and what is compared."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +22,12 @@ from suite.metrics.replayed_losses import MAX_STEPS, AuditVerdict, ReplayedLosse
 from suite.metrics.review_record import DrawnRuns, ReviewedModel
 from suite.verify import audited_run, ranks, replay_audit
 from suite.verify.array_differences import Arrays
-from suite.verify.audited_run import request_here, steps_to_replay, trained_by
+from suite.verify.audited_run import (
+    refuse_other_training,
+    request_here,
+    steps_to_replay,
+    trained_by,
+)
 from suite.verify.kept_state import KeptState
 from suite.verify.probing import ProbedImplementation
 from suite.verify.replaying import Replayed, TrainedEpoch
@@ -238,6 +244,28 @@ def test_what_has_no_tolerances_is_not_audited(tmp_path: Path) -> None:
         for name in ("pytorch", "theirs"):
             with pytest.raises(SuiteError, match="cannot be audited"):
                 trained_by(run._replace(framework=name, **more))
+
+
+@pytest.mark.parametrize(
+    ("division", "logged", "is_refused"),
+    [
+        ("open", {"model_trained": "lenet5_half"}, True),
+        ("open", {"model_trained": "lenet5", "optimizer_used": "adam"}, True),
+        ("open", {"precision": "int8"}, True),
+        ("open", {"model_trained": "lenet5", "precision": "float32"}, False),
+        ("open", {}, False),
+        ("closed", {"model_trained": "lenet5_half"}, False),
+    ],
+)
+def test_a_replay_contradicts_no_open_run_that_logs_other_training_than_was_requested(
+    division: str, logged: dict[str, str], is_refused: bool, tmp_path: Path
+) -> None:
+    run = make_request(tmp_path, Scenario())._replace(division=division)
+    events = {key: SimpleNamespace(value=value) for key, value in logged.items()}
+    bundle: Any = SimpleNamespace(log=lambda: SimpleNamespace(first=events.get))
+    refused = pytest.raises(SuiteError, match="cannot be audited")
+    with refused if is_refused else nullcontext():
+        refuse_other_training(bundle, run)
 
 
 def test_as_many_steps_are_replayed_as_the_run_has() -> None:

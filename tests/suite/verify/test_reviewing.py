@@ -20,11 +20,12 @@ from suite.metrics.replayed_losses import AuditVerdict
 from suite.metrics.review_record import ReviewedRun
 from suite.submission import evidence
 from suite.submission.evidence import signature_of
-from suite.submission.folder_names import review_path
+from suite.submission.folder_names import RunFolder, review_path
 from suite.verify import reviewing
 from suite.verify.kept_state import OtherState
 from suite.verify.replay_audit import AuditOptions, Report
 from suite.verify.reviewing import ReviewOptions, review_submission
+from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.keys import signing_key
 from tests.faults.edits.review_edits import add_review, edit_signed_review
 from tests.good_submissions import good_submission
@@ -279,6 +280,24 @@ def test_a_drawn_state_replayed_by_a_known_key_is_what_earns_the_mark(
 ) -> None:
     add_review({"record.models": models})(submission)
     assert check_submission(submission).audited_by[submission / "lenet/pytorch/run_1"] == mark
+
+
+@pytest.mark.parametrize(("division", "is_equivalent"), [("closed", False), ("open", None)])
+def test_an_open_entry_may_have_another_model_than_the_workload_s(
+    division: str,
+    is_equivalent: bool | None,
+    good_bundle: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bundle = EditableBundle(good_bundle)
+    bundle.request["division"] = division
+    bundle.save()
+    probed = SimpleNamespace(passed=False)
+    for name in ("find_environment", "build_probe", "verify_implementations"):
+        monkeypatch.setattr(reviewing, name, lambda *of: probed)
+    folder = RunFolder(good_bundle, "lenet", "pytorch")
+    ((_, model),) = reviewing._models([folder], {}, str)
+    assert model.is_equivalent is is_equivalent
 
 
 def test_a_review_by_the_submitter_is_no_mark(
