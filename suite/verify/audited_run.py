@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from reference_impls import contract
+from suite.bundle.data_record import DATA, read_data_record
 from suite.bundle.layout import MANIFEST, RUN, STEPS
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
@@ -23,6 +24,8 @@ from suite.catalog.seeds import refuse_other_files
 from suite.catalog.workloads import Workload
 from suite.compliance.rules.trained import trained_otherwise
 from suite.compliance.wording import value_text
+from suite.datasets.digest_lists import digest_of_list, lines_of
+from suite.datasets.layouts import root_of, table_pictures
 from suite.datasets.locate import PreparedDataSet, find_data_set, synthetic_place
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
@@ -137,9 +140,11 @@ def replaying_framework(own: Framework | None, chosen: str | None) -> Framework:
     )
 
 
-def data_set_of_run(request: contract.Request, directory: Path | None) -> PreparedDataSet:
+def data_set_of_run(
+    bundle: Bundle, request: contract.Request, directory: Path | None
+) -> PreparedDataSet:
     """The run's data set on this machine; raises SuiteError when it has another size than the
-    request says."""
+    request says, or another content than the run recorded."""
     name = request.data.name
     prepared = find_data_set(
         name, directory or (synthetic_place(name) if request.data.synthetic is True else None)
@@ -151,7 +156,37 @@ def data_set_of_run(request: contract.Request, directory: Path | None) -> Prepar
             f" samples of {found.classes} classes; the run used {asked.train_samples} samples of"
             f" {asked.classes} classes. Give the run's data set with --data DIR."
         )
+    different = _different(bundle, asked.verified is True, prepared)
+    if different is not None:
+        raise SuiteError(
+            f"{different} differs from what the run trained on",
+            "prepare the run's data set, or give its folder with --data DIR",
+        )
     return prepared
+
+
+def _different(bundle: Bundle, is_published: bool, prepared: PreparedDataSet) -> Path | None:
+    """The first file, or the folder, whose content here differs from that in the run, which had the
+    published data set or another one. A bundle of an earlier version may lack digests."""
+    if is_published and prepared.contents.verified:
+        return None
+    if not (bundle.path / DATA).exists():
+        return prepared.directory if is_published else None
+    record, definition = read_data_record(bundle), prepared.definition
+    root = root_of(definition, prepared.directory)
+    known = {file.name: file.sha256 for file in record.files}
+    names = [
+        *(file.name for file in definition.files),
+        *(table.name for table in definition.tables),
+    ]
+    for name in names:
+        if name in known and sha256(root / name) != known[name]:
+            return root / name
+    if definition.pictures is not None and record.pictures_sha256 is not None:
+        pictures = table_pictures(definition, prepared.directory)
+        if digest_of_list(lines_of(pictures)) != record.pictures_sha256:
+            return root
+    return None
 
 
 def steps_to_replay(bundle: Bundle, chosen: int | None) -> int:

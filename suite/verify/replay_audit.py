@@ -87,7 +87,7 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     original = read_request(bundle.run(), f"{path / RUN}")
     own = trained_by(original)
     kept = None if options.state is None else open_state(bundle, original, options.state)
-    prepared = data_set_of_run(original, options.data)
+    prepared = data_set_of_run(bundle, original, options.data)
     steps = steps_to_replay(bundle, options.steps)
     workload = judging_round(bundle.run().round).workload(original.workload)
     request = request_here(original, own, workload, prepared, steps)

@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from suite.bundle import layout
+from suite.bundle.data_record import DATA, DataRecord, write_data_record
 from suite.bundle.layout import MANIFEST, RUN
 from suite.bundle.reader import Bundle
+from suite.catalog.data_sets import load_data_set
+from suite.datasets.digest_lists import digest_of_list, lines_of
+from suite.datasets.layouts import DataSetContents, table_pictures
+from suite.datasets.locate import PreparedDataSet
 from suite.errors import SuiteError
+from suite.files.digest import file_digest
+from suite.verify import audited_run
 from suite.verify.audited_run import audited_bundle
 from tests.conftest import Run, environment_of
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -122,6 +129,42 @@ def test_a_data_set_of_another_size_is_named(suite: Run, fake_run: Path, tmp_pat
     data = {**json.loads((fake_run / RUN).read_text())["request"]["data"], "train_samples": 100}
     answer = suite.refused(f"audit {edited(fake_run, tmp_path / 'run', data=data)}")
     assert "the run used 100 samples of 10 classes" in answer.stderr
+
+
+@pytest.mark.parametrize("has_digests", [True, False])
+def test_a_data_set_of_another_content_is_named(
+    has_digests: bool, suite: Run, fake_run: Path, digits: Path, tmp_path: Path
+) -> None:
+    """A bundle without digests says at least that the published data set was read."""
+    data = Path(shutil.copytree(digits, tmp_path / "data"))
+    run = Path(shutil.copytree(fake_run, tmp_path / "run"))
+    labels = data / "train-labels-idx1-ubyte"
+    header, values = labels.read_bytes()[:8], labels.read_bytes()[8:]
+    labels.write_bytes(header + values[::-1])
+    if not has_digests:
+        (run / DATA).unlink()
+    answer = suite.refused(f"audit {run} --data {data}")
+    named = labels if has_digests else data
+    assert f"{named} differs from what the run trained on" in answer.stderr
+
+
+def test_a_replay_reads_the_tables_and_pictures_that_the_run_read(tmp_path: Path) -> None:
+    definition = load_data_set("photographs")
+    tables = [tmp_path / table.name for table in definition.tables]
+    for table in tables:
+        table.write_text("image_id,class\na,0\n")
+    picture = tmp_path / "images" / "a.jpg"
+    picture.parent.mkdir()
+    picture.write_text("pixels")
+    files = tuple(file_digest(tmp_path, table.name) for table in tables)
+    pictures = digest_of_list(lines_of(table_pictures(definition, tmp_path)))
+    write_data_record(tmp_path, DataRecord(definition.name, 0, files, 1, pictures))
+    contents = DataSetContents(203, 1, 1, verified=False)
+    place = PreparedDataSet(definition, tmp_path, contents, is_synthetic=False)
+    assert audited_run._different(Bundle(tmp_path), False, place) is None
+    for changed, named in ((picture, tmp_path), (tables[1], tables[1])):
+        changed.write_text(f"{changed.read_text()}b,1\n")
+        assert audited_run._different(Bundle(tmp_path), False, place) == named
 
 
 @pytest.mark.proof
