@@ -24,6 +24,7 @@ from suite.catalog.frameworks import (
     load_frameworks,
     load_implementation,
 )
+from suite.catalog.seeds import refuse_other_files
 from suite.catalog.workloads import Workload, load_workload
 from suite.compliance.rules.reviews import RECORDS
 from suite.compliance.submissions import check_submission
@@ -182,13 +183,19 @@ def _earlier(file: Path) -> Review | None:
 
 
 def _known_models(earlier: Review | None, record: Review) -> dict[str, ReviewedModel]:
-    """The verdicts of an earlier call with the same suite on the same machine, but for those that
-    could not tell."""
+    """The models that an earlier call with the same suite on the same machine found equivalent, for
+    the same runs."""
     same = ("suite_version", "architecture", "cpu_model")
     if earlier is None or any(getattr(earlier, name) != getattr(record, name) for name in same):
         return {}
+    before = {name: run.manifest_sha256 for name, run in earlier.runs.items()}
+    changed = {
+        name.rpartition("/")[0]
+        for name, run in record.runs.items()
+        if before.get(name) != run.manifest_sha256
+    }
     known = earlier.models.items()
-    return {name: each for name, each in known if each.is_equivalent is not None}
+    return {name: each for name, each in known if each.is_equivalent and name not in changed}
 
 
 def _drawn(before: tuple[DrawnRuns, ...], manifests: Mapping[str, str]) -> tuple[DrawnRuns, ...]:
@@ -291,6 +298,8 @@ def _probed(
     workload: Workload, framework: Framework, runs: Sequence[RunFolder], report: Report
 ) -> ReviewedModel:
     """The probe of the implementation that made the runs. Open runs may have another model."""
+    for run in runs if framework.outside is not None else ():
+        refuse_other_files(framework, Bundle(run.path).run().implementation, run.path)
     reference = load_framework(REFERENCE)
     verdict = verify_implementations(
         workload,

@@ -19,7 +19,7 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.metrics.replayed_losses import MAX_STEPS, AuditVerdict, ReplayedLosses
-from suite.metrics.review_record import DrawnRuns, ReviewedModel
+from suite.metrics.review_record import DrawnRuns, ReviewedModel, ReviewedRun
 from suite.verify import audited_run, ranks, replay_audit
 from suite.verify.array_differences import Arrays
 from suite.verify.audited_run import (
@@ -303,18 +303,27 @@ def test_parameters_alone_are_rounded_anew_both_ways_and_changes_are_theirs(tmp_
         assert set(parameter_changes(files[0], initial)["parameter"]["w"]) == {2.0}
 
 
-def test_a_reviewer_draws_for_new_manifests_only_and_keeps_what_could_be_told() -> None:
+def test_a_reviewer_draws_for_new_manifests_only_and_keeps_what_is_equivalent() -> None:
     before = (DrawnRuns("", "a", {"run_1": "1"}), DrawnRuns("", "b", {"run_2": "2", "run_9": "1"}))
     assert _drawn(before, {"moved": "1", "run_2": "2"}) is before
     *kept, new = _drawn(before, {"run_1": "1", "run_2": "3", "run_3": "4"})
     assert tuple(kept) == before and new.manifests == {"run_2": "3", "run_3": "4"}
-    models = {"a/b": ReviewedModel(False, None), "c/d": ReviewedModel(None, "no probe")}
+    models = {
+        "a/b": ReviewedModel(True, None),
+        "c/d": ReviewedModel(None, "no probe"),
+        "e/f": ReviewedModel(False, None),
+    }
     machine = {"suite_version": "1", "architecture": "arm", "cpu_model": "A76"}
-    earlier: Any = SimpleNamespace(models=models, **machine)
+    runs = {"a/b/run_1": ReviewedRun("1", None, None, None)}
+    earlier: Any = SimpleNamespace(models=models, runs=runs, **machine)
     assert _known_models(earlier, earlier) == {"a/b": models["a/b"]}
     assert _known_models(None, earlier) == {}
     for name in machine:
-        other: Any = SimpleNamespace(**{**machine, name: "other"})
+        other: Any = SimpleNamespace(**{**vars(earlier), name: "other"})
+        assert _known_models(earlier, other) == {}
+    for name, manifest in (("a/b/run_1", "2"), ("a/b/run_2", "1")):
+        handed_in = {**runs, name: ReviewedRun(manifest, None, None, None)}
+        other = SimpleNamespace(**{**vars(earlier), "runs": handed_in})
         assert _known_models(earlier, other) == {}
 
 

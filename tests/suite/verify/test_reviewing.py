@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from suite.bundle.manifest import seal
+from suite.catalog.frameworks import load_implementation
 from suite.compliance import submission_rule
 from suite.compliance.paths import check_paths
 from suite.compliance.review import ReviewKind
@@ -298,6 +299,18 @@ def test_an_open_entry_may_have_another_model_than_the_workload_s(
     folder = RunFolder(good_bundle, "lenet", "pytorch")
     ((_, model),) = reviewing._models([folder], {}, str)
     assert model.is_equivalent is is_equivalent
+
+
+def test_a_program_of_other_files_than_made_the_runs_is_not_probed(
+    good_bundle: Path, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "program" / "framework.toml"
+    manifest.parent.mkdir()
+    manifest.write_text('name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\n')
+    folder = RunFolder(good_bundle, "lenet", "theirs")
+    own = {"theirs": load_implementation(manifest.parent)}
+    ((_, model),) = reviewing._models([folder], own, str)
+    assert model.is_equivalent is None and "differ from those that made" in str(model.reason)
 
 
 def test_a_review_by_the_submitter_is_no_mark(
