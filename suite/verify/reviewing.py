@@ -57,6 +57,7 @@ from suite.verify.verdict import verify_implementations
 
 NO_PROGRAM = "give the implementation's folder with --implementation"
 NO_PROBE = "the implementation cannot be verified: it is for the open division only"
+SEVERAL_RANKS = "the run had several ranks, and its own program replays on one rank only"
 OTHER_MODEL = (
     "the implementation computes another model than the workload's, as the open division allows"
 )
@@ -242,8 +243,7 @@ def _replayed(
     ]
     missing = NOT_ITS_STATE if handed_in else NO_STATE
     reason = run.reason if run.epoch is None else missing.format(state_name(run.epoch))
-    program = own.get(folder.framework)
-    place = None if program is None else Path(str(program.outside))
+    place, left_out = _own_program(folder, own)
     for state in (*handed_in, None):
         audited = AuditOptions(None, None, options.data, state, None if state is None else place)
         try:
@@ -254,10 +254,21 @@ def _replayed(
             reason = str(error)[:1000]
         else:
             if state is not None:
-                has_program = place is not None or is_own(folder.framework)
-                reason = found.reason if has_program else NO_PROGRAM
+                reason = left_out or found.reason
             return replace(run, audit=found, reason=reason)
     return replace(run, reason=reason)
+
+
+def _own_program(folder: RunFolder, own: Mapping[str, Framework]) -> tuple[Path | None, str | None]:
+    """The folder of the program outside the checkout that trains from the run's state, or why none
+    does; neither for the checkout's."""
+    if is_own(folder.framework):
+        return None, None
+    if folder.framework not in own:
+        return None, NO_PROGRAM
+    if _request(folder).parallel.ranks > 1:
+        return None, SEVERAL_RANKS
+    return Path(str(own[folder.framework].outside)), None
 
 
 def _candidates(states: Path | None, epoch: int | None) -> Iterator[Path]:

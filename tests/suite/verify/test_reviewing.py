@@ -141,6 +141,36 @@ def test_states_of_other_runs_do_not_hide_why_that_of_this_run_was_not_replayed(
     assert str(found.reason).startswith(reason)
 
 
+@pytest.mark.parametrize(
+    ("ranks", "program", "reason"),
+    [(1, Path("program"), None), (2, None, reviewing.SEVERAL_RANKS)],
+)
+def test_a_state_of_several_ranks_is_replayed_without_the_run_s_own_program(
+    ranks: int,
+    program: Path | None,
+    reason: str | None,
+    good_bundle_of: Callable[[int], Path],
+    options: ReviewOptions,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[AuditOptions] = []
+
+    def audited(bundle: Path, options: AuditOptions, report: Report) -> Any:
+        asked.append(options)
+        return SimpleNamespace(reason=None)
+
+    monkeypatch.setattr(reviewing, "audit", audited)
+    (tmp_path / "states").mkdir()
+    (tmp_path / "states" / "epoch_1.npz").write_bytes(b"")
+    folder = RunFolder(good_bundle_of(ranks), "lenet", "theirs")
+    given, drawn = replace(options, states=tmp_path / "states"), ReviewedRun("0" * 64, 1, None, "")
+    own: Any = {"theirs": SimpleNamespace(outside="program")}
+    found = reviewing._replayed(folder, drawn, "value", given, own, str)
+    (one,) = asked
+    assert one.state is not None and (one.implementation, found.reason) == (program, reason)
+
+
 def test_a_review_that_contradicts_is_repeated(submission: Path, options: ReviewOptions) -> None:
     add_review({"run.audit.state.replayed_correct": 1})(submission)
     review_submission(submission, options, str)
