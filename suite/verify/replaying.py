@@ -36,6 +36,8 @@ from suite.launch.step_counter import step_counter
 from suite.verify.probing import ALONE, read_archive
 
 TIMEOUT_S = 3600
+REPLAY_TIMEOUT_S = 24 * 3600
+"""Up to a whole epoch is replayed after a training state, which takes a small machine hours."""
 POLL_S = 0.5
 LOSSES_NAME = "losses.npz"
 
@@ -121,10 +123,12 @@ def _end_after(process: "subprocess.Popen[bytes]", folder: Path, epoch: int, pro
     """Start the program, and end it when the epoch is over."""
     try:
         release_process(process)
-        until_s = time.monotonic() + TIMEOUT_S
+        until_s = time.monotonic() + REPLAY_TIMEOUT_S
         while process.poll() is None and not _is_over(folder, epoch):
             if time.monotonic() > until_s:
-                raise SuiteError(f"{program} did not train epoch {epoch} within {TIMEOUT_S} s.")
+                raise SuiteError(
+                    f"{program} did not train epoch {epoch} within {REPLAY_TIMEOUT_S} s."
+                )
             time.sleep(POLL_S)
     finally:
         terminate_session(process)
@@ -183,11 +187,17 @@ def _train(
         repository_root(),
         f"The replay in {framework.title} (`python -m {module}`)",
         *(() if start is None else ("--start-state", str(start))),
+        timeout_s=REPLAY_TIMEOUT_S,
     )
 
 
 def train_program(
-    request: contract.Request, command: Sequence[str], folder: Path, what: str, *arguments: str
+    request: contract.Request,
+    command: Sequence[str],
+    folder: Path,
+    what: str,
+    *arguments: str,
+    timeout_s: float = TIMEOUT_S,
 ) -> None:
     """Start a program that trains the request, in ``folder``, with ``arguments`` after the
     request's; raises SuiteError, which names it as ``what``, where it does not end well."""
@@ -198,9 +208,9 @@ def train_program(
             [*command, "--request", str(path), *arguments],
             folder,
             what,
-            TIMEOUT_S,
+            timeout_s,
             if_missing="create the environment again with `suite env create`",
-            if_slow="ask for fewer steps or smaller mini-batches.",
+            if_slow="use a faster machine, or ask for fewer steps or smaller mini-batches.",
             variables={**child_environment(request.threads, tf32=tf32), **variables},
         )
 
