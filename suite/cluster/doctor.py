@@ -18,6 +18,7 @@ from suite.cluster.problems import (
 )
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment
 from suite.launch.placement import Placement
 
@@ -104,7 +105,8 @@ def _refuse(problems: tuple[ClusterProblem, ...]) -> None:
 def _refuse_without_mpi(environment: Environment, argument: str) -> None:
     """Raise SuiteError where the ranks would not find mpi4py, before any is started."""
     finds = "import importlib.util as u, sys; sys.exit(u.find_spec('mpi4py') is None)"
-    if subprocess.run([environment.interpreter, "-c", finds], cwd=repository_root()).returncode:
+    command = [str(environment.interpreter), "-c", finds]
+    if subprocess.run(command, env=child_environment(1), cwd=repository_root()).returncode:
         raise SuiteError(
             f"Several ranks need mpi4py, which {environment.framework}'s"
             f" {environment.interpreter} lacks",

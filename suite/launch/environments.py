@@ -8,7 +8,6 @@ create a new one.
 
 import fcntl
 import json
-import os
 import platform
 import shutil
 import signal
@@ -28,6 +27,7 @@ from suite.files.durable import refuse_no_folder
 from suite.files.file_lock import take_lock
 from suite.files.json_file import read_json, write_json
 from suite.files.schema import from_plain
+from suite.launch.child_environment import child_environment
 from suite.launch.command import last_line
 from suite.launch.obstacles import (
     python_of_vendor,
@@ -294,7 +294,11 @@ def _version(python: Path) -> tuple[int, int]:
     script = "import sys; print(*sys.version_info[:2])"
     try:
         answer = subprocess.run(
-            [str(python), "-c", script], capture_output=True, text=True, check=True
+            [str(python), "-c", script],
+            env=_variables(),
+            capture_output=True,
+            text=True,
+            check=True,
         )
     except (OSError, subprocess.CalledProcessError) as error:
         raise SuiteError(
@@ -308,9 +312,7 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
     """Check that the framework can be imported and meets the condition, and list the installed
     packages."""
     script = f"import {framework.import_name or 'sys'}; assert {condition}"
-    probe = subprocess.run(
-        [str(interpreter), "-c", script], capture_output=True, text=True, cwd="/"
-    )
+    probe = _asked([str(interpreter), "-c", script])
     if probe.returncode == -signal.SIGILL:
         raise SuiteError(
             f"{interpreter} crashed at an illegal instruction while importing"
@@ -320,12 +322,7 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
     if probe.returncode != 0:
         said = last_line(probe.stderr, "no message")
         raise SuiteError(f"{interpreter} cannot `import {framework.import_name}`: {said}")
-    listing = subprocess.run(
-        [str(interpreter), "-m", "pip", "list", "--format", "json"],
-        capture_output=True,
-        text=True,
-        cwd="/",
-    )
+    listing = _asked([str(interpreter), "-m", "pip", "list", "--format", "json"])
     try:
         packages = (
             {entry["name"]: entry["version"] for entry in json.loads(listing.stdout)}
@@ -340,6 +337,16 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
     own = owner(framework)
     refuse_crash(own, {package_name(name): version for name, version in packages.items()})
     return Environment(framework.name, interpreter, packages)
+
+
+def _asked(command: list[str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(command, env=_variables(), capture_output=True, text=True, cwd="/")
+
+
+def _variables() -> dict[str, str]:
+    """Those of a training, without the shell's for Python; pip advertises nothing, so that its last
+    line is the error."""
+    return {**child_environment(1), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def _recorded(environment: Environment, place: Path) -> Environment:
@@ -364,8 +371,7 @@ def _write_errors(place: Path) -> Iterator[None]:
 
 def _run_logged(command: list[str], output: TextIO, framework: Framework) -> None:
     output.flush()
-    variables = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}  # its last line is the error
-    result = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=variables)
+    result = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=_variables())
     if result.returncode != 0:
         printed = Path(output.name).read_text(encoding="utf-8", errors="replace")
         raise SuiteError(

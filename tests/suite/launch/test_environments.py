@@ -85,6 +85,17 @@ def test_an_interpreter_without_the_framework_is_refused(tmp_path: Path) -> None
         environments.adopt_interpreter(LITTLE, tmp_path / "python", tmp_path)
 
 
+def test_a_module_that_only_the_shells_variables_find_is_not_the_interpreters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster's `module load` sets PYTHONPATH; a training drops it."""
+    (tmp_path / "loaded_module.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    lacking = dataclasses.replace(LITTLE, import_name="loaded_module")
+    with pytest.raises(SuiteError, match="cannot `import loaded_module`"):
+        environments.adoptable_environment(lacking, Path(sys.executable))
+
+
 @pytest.mark.parametrize(
     ("packages", "others"),
     [
@@ -177,10 +188,12 @@ def test_a_failed_installation_says_pips_error_and_not_its_advertisement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_DISABLE_PIP_VERSION_CHECK", "0")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     python = tmp_path / "python"
     python.write_text(
         '#!/bin/sh\n[ "$1" != -c ] || { echo 3 11; exit; }\necho "ERROR: No space left on device"\n'
         '[ "$PIP_DISABLE_PIP_VERSION_CHECK" = 1 ] || echo "[notice] To update, run: pip install"\n'
+        '[ -z "$PYTHONPATH" ] || echo "Requirement already satisfied"\n'
         "exit 1\n"
     )
     python.chmod(0o755)
