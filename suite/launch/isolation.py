@@ -63,9 +63,9 @@ def refuse_isolation(kind: Isolation | None, ranks: int = 1) -> None:
         ) from error
     if tried.returncode != 0:
         said = last_line(tried.stderr, "no message")
+        or_sudo = "" if _is_root() else f"type `{with_sudo()}`, or "
         raise SuiteError(
-            f"This user may not make namespaces here ({said}); type `{with_sudo()}`, or use"
-            " --isolation none."
+            f"This user may not make namespaces here ({said}); {or_sudo}use --isolation none."
         )
 
 

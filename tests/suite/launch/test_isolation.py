@@ -174,3 +174,17 @@ def test_without_unshare_the_program_is_named(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SuiteError, match="needs the program unshare"):
         refuse_isolation(Isolation.NAMESPACE)
+
+
+@pytest.mark.parametrize(("user", "remedy"), [(0, ""), (1000, "type sudo before the command, or ")])
+def test_who_may_not_make_namespaces_is_told_what_works(
+    user: int, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root in a container lacks the right, too."""
+    program = tmp_path / "unshare"
+    program.write_text("#!/bin/sh\necho not permitted >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    with pytest.raises(SuiteError, match=rf"\(not permitted\); {remedy}use --isolation none\.$"):
+        refuse_isolation(Isolation.NAMESPACE)
