@@ -110,10 +110,8 @@ def _refuse_without_mpi(environment: Environment, argument: str) -> None:
         raise SuiteError(
             f"Several ranks need mpi4py, which {environment.framework}'s"
             f" {environment.interpreter} lacks",
-            f"create the environment again with `suite env create {argument} --force`"
-            if environment.packages
-            else "choose an interpreter that has mpi4py, such as that of another framework's"
-            f" environment (`suite env list`): `suite env create {argument} --interpreter PYTHON`",
+            "install it there, or choose an interpreter that has it (`suite list frameworks` names"
+            f" some): `suite env create {argument} --interpreter PYTHON`",
         )
 
 

@@ -1,10 +1,11 @@
 """What makes a cluster unfit, judged on made-up answers; tests/hosts asks real ones."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from suite.cluster.doctor import _refuse
+from suite.cluster.doctor import _refuse, _refuse_without_mpi
 from suite.cluster.links import LinkMeasure, LinkMeasures
 from suite.cluster.node_answers import Link, NodeAnswer, NodeFacts, fit_hosts
 from suite.cluster.problems import (
@@ -15,6 +16,7 @@ from suite.cluster.problems import (
     judge_cluster,
 )
 from suite.errors import SuiteError
+from suite.launch.environments import Environment
 from tests.kept_outputs import in_short, kept
 
 EXPECTED = ExpectedNode("0.1.0", "a" * 64, "c" * 40, {"numpy": "2.1.0", "torch": "2.13.0"})
@@ -173,6 +175,19 @@ def test_a_run_is_refused_by_its_first_fatal_problem_and_names_the_other_nodes()
         _refuse(tuple(problems))
     with pytest.raises(SuiteError, match=r"pi2 mpi; repair it\.$"):
         _refuse((problems[3],))
+
+
+@pytest.mark.parametrize("packages", [{}, {"torch": "2.5.0"}], ids=["without pip", "listed"])
+def test_an_interpreter_without_mpi4py_is_not_to_be_replaced(packages: dict[str, str]) -> None:
+    """It was adopted: the packages of an environment that pip makes include mpi4py."""
+    adopted = Environment("pytorch", Path("/bin/false"), packages)
+    with pytest.raises(SuiteError) as refused:
+        _refuse_without_mpi(adopted, "pytorch")
+    assert str(refused.value) == (
+        "Several ranks need mpi4py, which pytorch's /bin/false lacks; install it there, or choose"
+        " an interpreter that has it (`suite list frameworks` names some): `suite env create"
+        " pytorch --interpreter PYTHON`."
+    )
 
 
 def test_packages_that_an_old_python_cannot_list_are_no_problem() -> None:
