@@ -204,7 +204,7 @@ def _implementations(
                 f"{bundle.path} and another run were trained by different files of {name}; submit"
                 " each version separately (--system)."
             )
-        of = code
+        of = Code(None, None, None) if recorded.get("train") else code  # empty in the checkout
         if folder is not None:
             place = folder.folder.absolute()
             of = code_of(

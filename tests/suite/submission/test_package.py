@@ -11,7 +11,7 @@ from suite.bundle.layout import MANIFEST
 from suite.bundle.manifest import file_digests
 from suite.bundle.study_mark import StudyMark
 from suite.errors import SuiteError
-from suite.submission.declaration import read_declaration
+from suite.submission.declaration import Code, read_declaration
 from suite.submission.folder_names import is_withdrawn, read_folders
 from suite.submission.package import PackagedImplementation, PackageRequest, package_runs
 from tests.faults.edits.attached_edits import attached
@@ -40,6 +40,20 @@ def test_the_declaration_has_the_implementation(offer: PackageRequest, tmp_path:
     )
     (declared,) = read_declaration(folder).implementations
     assert (declared.name, declared.sha256, declared.language) == ("pytorch", FILES, "Python")
+
+
+@pytest.mark.parametrize("train", [[], ["build/train"]], ids=["in the checkout", "elsewhere"])
+def test_without_its_folder_the_code_of_an_implementation_elsewhere_is_unknown(
+    train: list[str], offer: PackageRequest, tmp_path: Path
+) -> None:
+    paths = make_runs(tmp_path / "runs", 1)
+    bundle = EditableBundle(paths[0])
+    bundle.run["implementation"]["train"] = train
+    bundle.save()
+    folder = package_runs(paths, offer, tmp_path / "submissions")
+    declared = read_declaration(folder)
+    (code,) = (each.code for each in declared.implementations)
+    assert code == (Code(None, None, None) if train else declared.code)
 
 
 @pytest.mark.parametrize(
