@@ -19,7 +19,7 @@ from suite.cluster.problems import (
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import Environment
+from suite.launch.environments import Environment, as_it_is
 from suite.launch.placement import Placement
 
 
@@ -53,7 +53,7 @@ def examine_cluster(
         environment.framework,
         answers,
         links,
-        (*of_hosts, *judge_cluster(answers, links, _expected(environment))),
+        (*of_hosts, *judge_cluster(answers, links, _expected(as_it_is(environment)))),
     )
 
 

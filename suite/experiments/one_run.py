@@ -45,7 +45,7 @@ from suite.experiments.memory import largest_batch, ran_out_of_memory
 from suite.files.counted import counted
 from suite.files.shell_command import shell_command
 from suite.launch.building import build_implementation
-from suite.launch.environments import Environment, find_environment
+from suite.launch.environments import Environment, as_it_is, find_environment
 from suite.machine.procfs import kills_for_memory
 from suite.meters.registry import chosen_meters
 
@@ -115,7 +115,7 @@ def run_one(
     lifetime = begin_lifetime(since_process_start)
     allowed = broken_rules(request, allow_invalid)
     path = request.directory
-    environment = find_environment(request.framework)
+    environment = as_it_is(find_environment(request.framework))
     if request.keep_states:
         refuse_without(request.framework, Capability.STATES, "--keep-states")
     build_implementation(request.framework, environment)

@@ -7,7 +7,7 @@ from suite.catalog.commands import build_command, working_folder
 from suite.catalog.frameworks import MANIFEST, Framework, requirements_file
 from suite.errors import SuiteError
 from suite.launch.command import run_to_end
-from suite.launch.environments import Environment
+from suite.launch.environments import Environment, as_it_is
 from suite.launch.recipe import package_name
 
 TIMEOUT_S = 1800
@@ -45,7 +45,7 @@ def _refuse_missing_package(framework: Framework, environment: Environment) -> N
     path = requirements_file(framework)
     if framework.outside is None or not path.is_file():
         return
-    installed = set(map(package_name, environment.packages)) or {
+    installed = set(map(package_name, as_it_is(environment).packages)) or {
         package_name(str(each.metadata["Name"])) for each in importlib.metadata.distributions()
     }
     for line in path.read_text(encoding="utf-8").splitlines():

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -50,7 +50,7 @@ Report = Callable[[str], None]
 @dataclass(frozen=True)
 class Environment:
     """The interpreter that runs a framework's implementation, and its installed packages (pip's
-    names and versions)."""
+    names and versions) when it was made or adopted."""
 
     framework: str
     interpreter: Path
@@ -107,6 +107,14 @@ def find_environment(framework: Framework, home: Path | None = None) -> Environm
             remedy,
         )
     return environment
+
+
+def as_it_is(environment: Environment) -> Environment:
+    """The environment with the packages that its interpreter has now: some may have been installed
+    since. None are listed of one that none were listed of: the harness's, or one without pip."""
+    if not environment.packages:
+        return environment
+    return replace(environment, packages=_packages(environment.interpreter) or {})
 
 
 def create_environment(
@@ -322,21 +330,26 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
     if probe.returncode != 0:
         said = last_line(probe.stderr, "no message")
         raise SuiteError(f"{interpreter} cannot `import {framework.import_name}`: {said}")
-    listing = _asked([str(interpreter), "-m", "pip", "list", "--format", "json"])
-    try:
-        packages = (
-            {entry["name"]: entry["version"] for entry in json.loads(listing.stdout)}
-            if listing.returncode == 0
-            else {}
-        )
-    except ValueError:
+    packages = _packages(interpreter)
+    if packages is None:
         raise SuiteError(
             f"{interpreter} does not work as a Python interpreter; give the path of one that has"
             f" {framework.title}."
-        ) from None
+        )
     own = owner(framework)
     refuse_crash(own, {package_name(name): version for name, version in packages.items()})
     return Environment(framework.name, interpreter, packages)
+
+
+def _packages(interpreter: Path) -> dict[str, str] | None:
+    """What pip lists; nothing without pip, and None of what is no Python."""
+    listing = _asked([str(interpreter), "-m", "pip", "list", "--format", "json"])
+    if listing.returncode != 0:
+        return {}
+    try:
+        return {entry["name"]: entry["version"] for entry in json.loads(listing.stdout)}
+    except ValueError:
+        return None
 
 
 def _asked(command: list[str]) -> "subprocess.CompletedProcess[str]":

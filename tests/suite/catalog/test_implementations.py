@@ -19,7 +19,8 @@ from suite.catalog.seeds import implementation_files, implementation_sha256
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.building import build_implementation
-from suite.launch.environments import find_environment
+from suite.launch.environments import Environment, find_environment
+from tests.interpreters import make_interpreter
 
 MANIFEST = (
     'name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\nprobe ='
@@ -166,6 +167,19 @@ def test_a_package_that_the_interpreter_lacks_is_named(tmp_path: Path) -> None:
     )
     with pytest.raises(SuiteError, match=r"lacks the package 'no-such-package', which .* names"):
         build_implementation(framework, find_environment(framework))
+
+
+def test_a_package_that_was_installed_since_the_interpreter_was_adopted_is_found(
+    tmp_path: Path,
+) -> None:
+    framework = load_implementation(written(tmp_path))
+    (tmp_path / "requirements.txt").write_text("no-such-package\n")
+    python = make_interpreter(tmp_path / "python", torch="2.6.0")
+    adopted = Environment("theirs", python, {"torch": "2.6.0"})
+    with pytest.raises(SuiteError, match="lacks the package 'no-such-package'"):
+        build_implementation(framework, adopted)
+    make_interpreter(python, **{"torch": "2.6.0", "No_Such.Package": "1.0"})
+    build_implementation(framework, adopted)
 
 
 def test_a_build_that_fails_says_why(tmp_path: Path) -> None:

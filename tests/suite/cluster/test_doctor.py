@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.cluster import doctor
 from suite.cluster.doctor import _refuse, _refuse_without_mpi
 from suite.cluster.links import LinkMeasure, LinkMeasures
 from suite.cluster.node_answers import Link, NodeAnswer, NodeFacts, fit_hosts
@@ -17,6 +18,8 @@ from suite.cluster.problems import (
 )
 from suite.errors import SuiteError
 from suite.launch.environments import Environment
+from suite.launch.placement import Placement
+from tests.interpreters import make_interpreter
 from tests.kept_outputs import in_short, kept
 
 EXPECTED = ExpectedNode("0.1.0", "a" * 64, "c" * 40, {"numpy": "2.1.0", "torch": "2.13.0"})
@@ -188,6 +191,18 @@ def test_an_interpreter_without_mpi4py_is_not_to_be_replaced(packages: dict[str,
         " an interpreter that has it (`suite list frameworks` names some): `suite env create"
         " pytorch --interpreter PYTHON`."
     )
+
+
+def test_packages_are_compared_with_those_that_are_here_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were upgraded on every node since the interpreter was adopted."""
+    python = make_interpreter(tmp_path / "python", torch="2.6.0")
+    asked = answers(replace(FACTS, packages={"torch": "2.6.0"}))
+    monkeypatch.setattr(doctor, "ask_nodes", lambda *_: asked)
+    adopted = Environment("pytorch", python, {"torch": "2.5.0"})
+    found = doctor.examine_cluster(Placement(("localhost",)), adopted, ())
+    assert "packages" not in {each.point for each in found.problems}
 
 
 def test_packages_that_an_old_python_cannot_list_are_no_problem() -> None:

@@ -14,14 +14,17 @@ import psutil
 import pytest
 
 from suite.bundle.data_record import DATA
-from suite.bundle.layout import LOCK, RUN
+from suite.bundle.layout import LOCK, RUN, SYSTEM
 from suite.bundle.reader import Bundle
+from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
 from suite.execution.interrupts import INTERRUPTS
 from suite.execution.run_directory import make_output
 from suite.files.paths import repository_root
+from suite.launch.environments import adopt_interpreter, environment_folder
 from tests.conftest import Run, interruptible
 from tests.every_case import some
+from tests.interpreters import make_interpreter
 
 FAKE = "run --division open --workload lenet --framework fake --data digits"
 
@@ -48,6 +51,21 @@ def test_run_check_report(suite: Run, digits: Path, tmp_path: Path) -> None:
     assert f"runs/{run_id}" in "".join(
         page.read_text() for page in (tmp_path / "site" / "entries").glob("*.html")
     )
+
+
+def test_a_runs_software_is_what_its_interpreter_has_as_it_begins(
+    suite: Run, digits: Path, suite_home: Path, tmp_path: Path
+) -> None:
+    """It was upgraded since it was adopted."""
+    fake = load_framework("fake")
+    adopt_interpreter(fake, make_interpreter(tmp_path / "python", numpy="1.17.4"), suite_home)
+    try:
+        make_interpreter(tmp_path / "python", numpy="1.24.4")
+        suite.done(f"{FAKE} --steps 20 --output {tmp_path}/run")
+    finally:
+        shutil.rmtree(environment_folder(fake, suite_home))
+    system = Bundle(tmp_path / "run").json(SYSTEM)
+    assert system["libraries"] == {"numpy": "1.24.4"}
 
 
 def test_the_same_seed_gives_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from suite.catalog.frameworks import Framework, load_framework, load_frameworks, requirements_file
 from suite.errors import SuiteError
 from suite.launch import environments, recipe
+from tests.interpreters import make_interpreter
 
 LITTLE = Framework("fake", "Little", "reference_impls.fake", "json", needs_environment=True)
 
@@ -75,6 +76,16 @@ def test_an_interpreter_that_is_there_can_be_used(tmp_path: Path) -> None:
     adopted = environments.adopt_interpreter(LITTLE, Path(sys.executable), tmp_path)
     assert environments.find_environment(LITTLE, tmp_path) == adopted
     assert "pandas" in adopted.packages
+
+
+def test_packages_are_those_that_the_interpreter_has_now(tmp_path: Path) -> None:
+    python = make_interpreter(tmp_path / "python", torch="2.5.0")
+    environments.adopt_interpreter(LITTLE, python, tmp_path)
+    make_interpreter(python, torch="2.6.0")
+    adopted = environments.find_environment(LITTLE, tmp_path)
+    assert environments.as_it_is(adopted).packages == {"torch": "2.6.0"}
+    harness = environments.Environment("fake", Path(sys.executable), {})
+    assert environments.as_it_is(harness).packages == {}
 
 
 def test_an_interpreter_without_the_framework_is_refused(tmp_path: Path) -> None:
