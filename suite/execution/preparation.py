@@ -116,7 +116,7 @@ def prepare(request: RunRequest, environment: Environment, invocation: Invocatio
     write_json(records.path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
     described = system.describe_system(
         request.device.name,
-        system.Software(request.framework.name, None, _libraries(environment, request.framework)),
+        _software(environment, request.framework),
         request.data_directory,
         with_identity=request.with_identity,
     )
@@ -124,6 +124,11 @@ def prepare(request: RunRequest, environment: Environment, invocation: Invocatio
     return Preparation(
         request, environment, records, record, witness, described.power_settings, pulses
     )
+
+
+def _software(environment: Environment, framework: Framework) -> system.Software:
+    libraries = _libraries(environment, framework)
+    return system.Software(framework.name, None, libraries, environment.python)
 
 
 def _libraries(environment: Environment, framework: Framework) -> dict[str, str]:

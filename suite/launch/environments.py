@@ -50,11 +50,12 @@ Report = Callable[[str], None]
 @dataclass(frozen=True)
 class Environment:
     """The interpreter that runs a framework's implementation, and its installed packages (pip's
-    names and versions) when it was made or adopted."""
+    names and versions) when it was made or adopted; ``python`` is its version, once asked."""
 
     framework: str
     interpreter: Path
     packages: dict[str, str]
+    python: str | None = None
 
 
 @dataclass(frozen=True)
@@ -110,11 +111,13 @@ def find_environment(framework: Framework, home: Path | None = None) -> Environm
 
 
 def as_it_is(environment: Environment) -> Environment:
-    """The environment with the packages that its interpreter has now: some may have been installed
-    since. None are listed of one that none were listed of: the harness's, or one without pip."""
-    if not environment.packages:
-        return environment
-    return replace(environment, packages=_packages(environment.interpreter) or {})
+    """The environment with the version and the packages that its interpreter has now: some may have
+    been installed since. No packages are listed of one that none were listed of: the harness's, or
+    one without pip."""
+    asked = "import platform; print(platform.python_version())"
+    version = _asked([str(environment.interpreter), "-c", asked]).stdout.strip()
+    packages = _packages(environment.interpreter) if environment.packages else {}
+    return replace(environment, packages=packages or {}, python=version or None)
 
 
 def create_environment(

@@ -80,12 +80,13 @@ def board_name(root: Path = Path("/")) -> str | None:
 
 @dataclass(frozen=True)
 class Software:
-    """The framework of a run and the libraries of its environment; all empty for a node that only
-    runs ranks."""
+    """The framework of a run, with libraries and Python of its environment; all empty for a node
+    that only runs ranks, where Python is that of its recorder."""
 
     framework: str = ""
     framework_version: str | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
+    python: str | None = None
 
 
 def describe_system(
@@ -135,7 +136,7 @@ def describe_system(
         power_settings=settings,
         architecture=platform.machine(),
         kernel=platform.release(),
-        python=platform.python_version(),
+        python=software.python or platform.python_version(),
         framework=software.framework,
         libraries=dict(software.libraries),
         gpus=nvidia_gpus(root),

@@ -34,7 +34,7 @@ OF_FRAMEWORK = ("framework_version",)  # described in system.json alone, for eve
 COUNTS = ("cpu_cores", "memory_size_bytes")
 NOTED_THOUGH_KNOWN = ("cpu_cores",)
 KIB = 1024
-MIN_PYTHON = (3, 10)
+MIN_PYTHON = (3, 6)  # of reference_impls
 ARM, X86 = ("aarch64", "armv8l", "armv7l", "armv6l"), ("x86_64", "i686")
 WORDS_OF = {
     ARM: re.compile(
@@ -158,7 +158,7 @@ def _check_machine(context: BundleContext) -> Violations:
         if system and (python is None or (int(python[1]), int(python[2])) < MIN_PYTHON):
             yield Violation(
                 file,
-                f"Python {'.'.join(map(str, MIN_PYTHON))} or later, which the suite needs",
+                f"Python {'.'.join(map(str, MIN_PYTHON))} or later, which reference_impls needs",
                 f"{system.get('python')!r}",
             )
 

@@ -18,6 +18,7 @@ from tests.builders import Scenario, make_bundle, make_record, make_request
 from tests.checks_alone import found, varied
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import in_turn, save_after
+from tests.faults.edits.file_edits import set_system
 from tests.faults.edits.load_edits import crowd
 from tests.faults.edits.log_edits import set_everywhere
 from tests.faults.edits.reading_edits import scale_readings
@@ -186,6 +187,16 @@ def test_a_framework_is_missed_where_every_package_is_listed(
 ) -> None:
     system = {**context.system, "libraries": libraries, "framework_version": "2"}
     assert len(found("framework-installed", varied(context, system=system))) == count
+
+
+@pytest.mark.parametrize(("python", "is_possible"), [("3.6.9", True), ("3.5.2", False)])
+def test_the_python_that_trains_may_be_older_than_the_harnesss(
+    python: str, is_possible: bool, good_bundle: Path
+) -> None:
+    """The system's on a Jetson, for which NVIDIA builds PyTorch."""
+    save_after(set_system("python", python))(good_bundle)
+    found = {finding.check for finding in check_bundle(good_bundle).findings}
+    assert ("system-possible" not in found) is is_possible
 
 
 def test_ranks_of_one_machine_log_one_boot(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_runs_software_is_what_its_interpreter_has_as_it_begins(
     finally:
         shutil.rmtree(environment_folder(fake, suite_home))
     system = Bundle(tmp_path / "run").json(SYSTEM)
-    assert system["libraries"] == {"numpy": "1.24.4"}
+    assert (system["python"], system["libraries"]) == ("3.8.10", {"numpy": "1.24.4"})
 
 
 def test_the_same_seed_gives_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
