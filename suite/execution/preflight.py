@@ -1,4 +1,5 @@
-"""Checks before a run: the first host, a GPU, memory, disk space, and the folder of `--spill`."""
+"""Checks before a run: the first host, a container, a GPU, memory, disk space, and the folder of
+`--spill`."""
 
 import os
 import shutil
@@ -12,6 +13,9 @@ from suite.execution.kept_states import kept_epochs, mebibytes, states_size_byte
 from suite.execution.request import Accelerator, RunRequest
 from suite.files.counted import counted
 from suite.files.paths import nearest_existing
+from suite.launch.containers import refuse_other_python
+from suite.launch.environments import find_environment
+from suite.launch.isolation import Isolation
 from suite.launch.placement import is_this_machine
 from suite.machine.procfs import memory_bytes
 from suite.machine.storage import mount_of
@@ -42,6 +46,8 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
             " host writes the run directory. Write this machine's name first, or start the run on"
             f" {hosts[0]}."
         )
+    if request.isolation is Isolation.PODMAN:
+        _refuse_container(request)
     if request.training.accelerator == Accelerator.CUDA.value and not any(
         (system_root / path).exists() for path in GPU_FILES
     ):
@@ -67,6 +73,16 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     if request.keep_states:
         refuse_full_disk(request, place, BUNDLE_SIZE_BYTES)
     refuse_spill_folder(request.training.recomputation)
+
+
+def _refuse_container(request: RunRequest) -> None:
+    """Raise SuiteError where a container would not train as a bare run does: on a GPU, by the same
+    Python."""
+    if request.training.accelerator == Accelerator.CUDA.value:
+        raise SuiteError(
+            "A container has no GPU", "use --accelerator cpu, or --isolation namespace"
+        )
+    refuse_other_python(find_environment(request.framework))
 
 
 def _refuse_many_records(request: RunRequest) -> None:

@@ -12,13 +12,14 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.files.shell_command import with_sudo
 from suite.launch.command import answer_of, last_line
+from suite.launch.environments import Environment, as_it_is
 
 IMAGE = "localhost/edge-training-suite"
 SHORT_S = 60.0
@@ -82,9 +83,8 @@ def container_command(command: Sequence[str], folder: Path, mounts: Shared) -> l
 
 
 def refuse_podman() -> None:
-    """Raise SuiteError where there is no podman, no image, or no container that starts this
-    interpreter; the sentence says what to type."""
-    interpreter = Path(sys.executable)
+    """Raise SuiteError where there is no podman, no image, or no container that starts; the
+    sentence says what to type."""
     if shutil.which("podman") is None:
         raise SuiteError(
             "podman is not installed here",
@@ -96,9 +96,9 @@ def refuse_podman() -> None:
             f"podman has no image {IMAGE} here",
             "build it in a checkout with `sh tools/container.sh`, or use --isolation namespace",
         )
-    mounts = paths_to_mount(interpreter, repository_root(), ())
+    root = repository_root()
     tried = subprocess.run(
-        container_command([str(interpreter), "-c", ""], repository_root(), mounts),
+        container_command(["true"], root, Shared((root,), ())),
         capture_output=True,
         text=True,
         timeout=SHORT_S,
@@ -107,9 +107,28 @@ def refuse_podman() -> None:
         said = last_line(tried.stderr, "no message")
         as_root = "" if os.geteuid() == 0 else f"type `{with_sudo()}`, or "
         raise SuiteError(
-            f"podman cannot start a container with {interpreter} here ({said})",
+            f"podman cannot start a container here ({said})",
             f"{as_root}use --isolation namespace",
         )
+
+
+def refuse_other_python(environment: Environment) -> None:
+    """Raise SuiteError where the environment's interpreter is another one in a container: what is
+    below /usr is the image's."""
+    refuse_podman()
+    interpreter, root = environment.interpreter, Path("/")
+    mounts = paths_to_mount(interpreter, repository_root(), ())
+    here = as_it_is(environment)
+    inside = as_it_is(environment, partial(container_command, folder=root, mounts=mounts))
+    others = sorted(dict(here.packages.items() - inside.packages.items()))
+    if inside.python == here.python and not others:
+        return
+    found = "does not start" if inside.python is None else f"is Python {inside.python}"
+    without = f" without this machine's {', '.join(others[:3])}" if inside.python and others else ""
+    raise SuiteError(
+        f"In a container {interpreter} {found}{without} (here Python {here.python})",
+        "use a Python outside /usr, such as one of `uv python install`, or --isolation namespace",
+    )
 
 
 def describe_podman() -> dict[str, object]:

@@ -45,6 +45,7 @@ from suite.launch.recipe import (
 
 RECORD = "environment.json"
 Report = Callable[[str], None]
+Start = Callable[[list[str]], list[str]]
 
 
 @dataclass(frozen=True)
@@ -110,13 +111,13 @@ def find_environment(framework: Framework, home: Path | None = None) -> Environm
     return environment
 
 
-def as_it_is(environment: Environment) -> Environment:
+def as_it_is(environment: Environment, start: Start = list) -> Environment:
     """The environment with the version and the packages that its interpreter has now: some may have
     been installed since. No packages are listed of one that none were listed of: the harness's, or
-    one without pip."""
+    one without pip. ``start``: the command that starts another one, in a container for example."""
     asked = "import platform; print(platform.python_version())"
-    version = _asked([str(environment.interpreter), "-c", asked]).stdout.strip()
-    packages = _packages(environment.interpreter) if environment.packages else {}
+    version = _asked(start([str(environment.interpreter), "-c", asked])).stdout.strip()
+    packages = _packages(environment.interpreter, start) if environment.packages else {}
     return replace(environment, packages=packages or {}, python=version or None)
 
 
@@ -344,9 +345,9 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
     return Environment(framework.name, interpreter, packages)
 
 
-def _packages(interpreter: Path) -> dict[str, str] | None:
+def _packages(interpreter: Path, start: Start = list) -> dict[str, str] | None:
     """What pip lists; nothing without pip, and None of what is no Python."""
-    listing = _asked([str(interpreter), "-m", "pip", "list", "--format", "json"])
+    listing = _asked(start([str(interpreter), "-m", "pip", "list", "--format", "json"]))
     if listing.returncode != 0:
         return {}
     try:

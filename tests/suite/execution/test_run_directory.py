@@ -21,6 +21,7 @@ from suite.execution.kept_states import (
 )
 from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight, refuse_full_disk
 from suite.execution.run_directory import RESERVE_BYTES, RunLock, make_output
+from suite.launch.isolation import Isolation
 
 MIB = 2**20
 
@@ -150,6 +151,10 @@ def test_disk_space_is_asked_for_the_states_that_are_kept(
         refuse_full_disk(request, tmp_path, 2**80)
 
 
+def refuse_python(environment: None) -> None:
+    raise SuiteError("In a container it is Python 3.11.2.")
+
+
 def refusal(root: Path, **changes: Any) -> str:
     """What is said of a run that needs 100 MiB of memory, with 100 MiB there and enough disk."""
     values = {"accelerator": "cpu", "free": BUNDLE_SIZE_BYTES, "available": 100, "hosts": ()}
@@ -171,11 +176,15 @@ def refusal(root: Path, **changes: Any) -> str:
         workload=SimpleNamespace(name="w", needs=SimpleNamespace(memory_size_bytes=100 * MIB)),
         directory=root / "run",
         keep_states=values["keep_states"],
+        isolation=values.get("isolation"),
+        framework=None,
     )
     with pytest.MonkeyPatch.context() as patch:
         usage = SimpleNamespace(free=values["free"])
         patch.setattr(before.shutil, "disk_usage", lambda place: usage)
         patch.setattr(before, "states_size_bytes", lambda request: 30 * MIB)
+        patch.setattr(before, "find_environment", lambda framework: None)
+        patch.setattr(before, "refuse_other_python", refuse_python)
         try:
             preflight(request, root)  # type: ignore[arg-type]
         except SuiteError as error:
@@ -194,6 +203,11 @@ def test_a_run_is_refused_where_it_cannot_finish(tmp_path: Path) -> None:
         ({**with_states, "free": BUNDLE_SIZE_BYTES, "epochs": 1}, "states of 1 epoch need 30 MiB"),
         ({"hosts": ("192.0.2.1", "127.0.0.1")}, "first host is 192.0.2.1; it must be this machine"),
         ({"accelerator": "cuda"}, "has no driver of an NVIDIA GPU"),
+        ({"isolation": Isolation.PODMAN}, "In a container it is Python 3.11.2"),
+        (
+            {"isolation": Isolation.PODMAN, "accelerator": "cuda"},
+            "A container has no GPU; use --accelerator cpu, or --isolation namespace",
+        ),
     ):
         assert words in refusal(tmp_path, **changes)
     (tmp_path / "dev").mkdir()

@@ -12,7 +12,13 @@ import pytest
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch import isolation
-from suite.launch.containers import IMAGE, container_command, paths_to_mount
+from suite.launch.containers import (
+    IMAGE,
+    container_command,
+    paths_to_mount,
+    refuse_other_python,
+)
+from suite.launch.environments import Environment
 from suite.launch.isolation import (
     NAMESPACES,
     Isolation,
@@ -20,6 +26,7 @@ from suite.launch.isolation import (
     isolated_command,
     refuse_isolation,
 )
+from tests.interpreters import make_interpreter
 
 
 def can_isolate() -> bool:
@@ -166,6 +173,45 @@ def test_a_container_reads_what_it_needs_and_writes_its_output_alone(tmp_path: P
         f"{tmp_path / 'run'}:{tmp_path / 'run'}"
     ]
     assert "--network=none" in words and words[-2:] == [IMAGE, "train"]
+
+
+HERE = {"version": "3.12.3", "numpy": "2.0", "torch": "2.6"}
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        (HERE | {"more": "1"}, None),
+        ({"version": "3.11.2"}, "is Python 3.11.2 without this machine's numpy, torch (here "),
+        (HERE | {"torch": "2.5"}, "is Python 3.12.3 without this machine's torch (here "),
+        (None, "does not start (here Python 3.12.3); use a Python outside /usr"),
+    ],
+    ids=["the same", "another version", "another package", "none"],
+)
+def test_a_container_that_would_train_with_another_python_is_refused(
+    there: dict[str, str] | None,
+    said: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is below /usr is the image's: the system's Python, or the one of a venv."""
+    inside, engine = tmp_path / "inside", tmp_path / "podman"
+    if there is not None:
+        make_interpreter(inside, **there)
+    engine.write_text(
+        f'#!/bin/sh\n[ "$1" != image ] || exit 0\nwhile [ "$1" != {IMAGE} ]; do shift; done\n'
+        f'[ "$2" != true ] || exit 0\nshift 2\nexec {inside} "$@"\n'
+    )
+    engine.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    python = make_interpreter(tmp_path / "python", **HERE)
+    adopted = Environment("pytorch", python, {"torch": "2.6"})
+    if said is None:
+        refuse_other_python(adopted)
+        return
+    with pytest.raises(SuiteError) as refused:
+        refuse_other_python(adopted)
+    assert f"In a container {python} {said}" in str(refused.value)
 
 
 def test_without_unshare_the_program_is_named(
