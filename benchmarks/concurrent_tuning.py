@@ -81,8 +81,8 @@ def _exhaustive(plan: Plan, aim: Aim, duration_s: float) -> Candidate:
     met = [trial for trial in found if aim.is_met(trial) and aim.worth(trial)]
     if not met:
         raise SuiteError(
-            "No setting kept the limit in the exhaustive search; use a higher --limit-ms or a longer"
-            " --duration-s."
+            "No setting kept the limit in the exhaustive search; use a higher --limit-ms or a"
+            " longer --duration-s."
         )
     return max(met, key=aim.worth).candidate
 

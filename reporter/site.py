@@ -107,14 +107,10 @@ def _build(
         frames, (studies, broken) = load_with(workers, given, found), find_studies(given)
         frames = frames.with_broken(broken)
         _refuse_nothing(frames, studies)
-        boards = tuple(make_boards(frames, options.beside_reference))
         for each in frames.broken.to_dict("records"):
             say(f"not shown: {each['place']}: {each['reason']}")
-        _write(
-            options.contents(make_contents(frames, boards, studies)),
-            output,
-            workers,
-        )
+        boards = tuple(make_boards(frames, options.beside_reference))
+        _write(options.contents(make_contents(frames, boards, studies)), output, workers)
 
 
 def _refuse_nothing(frames: Frames, studies: Sequence[StudyRecord]) -> None:

@@ -10,8 +10,7 @@ import pytest
 import reporter
 from reporter.board.making import make_boards
 from reporter.figures.for_papers import entry_model
-from reporter.pages.headlines import target_percent
-from reporter.pages.shared import board_title, title_of
+from reporter.pages.shared import board_title, target_percent, title_of
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.catalog import workloads

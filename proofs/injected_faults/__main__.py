@@ -55,10 +55,7 @@ class Fault:
 
 def main(ids: Sequence[str]) -> int:
     """Exit code 1 where too few are noticed."""
-    if unknown := sorted({*ids} - {fault.id for fault in faults()}):
-        print(f"error: there is no fault {', '.join(unknown)} in {FAULTS}.", file=sys.stderr)
-        return COULD_NOT
-    chosen = [fault for fault in faults() if not ids or fault.id in ids]
+    chosen = _chosen(ids)
     if gone := stale(chosen):
         print(
             f"error: the texts of these faults do not occur once in their files: {', '.join(gone)};"
@@ -95,6 +92,13 @@ def main(ids: Sequence[str]) -> int:
     if not ids:
         shutil.rmtree(KEPT.parent)
     return int(noticed < MIN_SHARE * len(chosen))
+
+
+def _chosen(ids: Sequence[str]) -> list[Fault]:
+    every = faults()
+    if unknown := sorted({*ids} - {fault.id for fault in every}):
+        raise SuiteError(f"There is no fault {', '.join(unknown)} in {FAULTS}.")
+    return [fault for fault in every if not ids or fault.id in ids]
 
 
 def faults() -> list[Fault]:

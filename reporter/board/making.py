@@ -55,6 +55,8 @@ from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.rounds import load_rounds
 from suite.catalog.scoring import load_scoring
 
+KEYS = ("workload", "division", "data", "round", "precision", "is_reference")
+"""What all entries of a board share."""
 ALWAYS = ("device", "framework")
 NOT_IN_SETTING = (
     "framework",
@@ -110,7 +112,10 @@ def make_boards(frames: Frames, beside_reference: bool = False) -> list[Leaderbo
         compared_in=compared_in,
         is_reference=is_reference,
     ).groupby(keys, sort=True)
-    boards = [_board(frames.of_entries(entries), *key) for key, entries in groups]
+    boards = [
+        _board(frames.of_entries(entries), dict(zip(KEYS, key, strict=True)))
+        for key, entries in groups
+    ]
     age = {each.name: age for age, each in enumerate(reversed(load_rounds()))}
     return sorted(
         boards,
@@ -130,15 +135,8 @@ def _place(board: Leaderboard) -> tuple[str | bool, ...]:
     return board.division, board.data, precision, board.is_reference
 
 
-def _board(
-    frames: Frames,
-    workload: str,
-    division: str,
-    data: str,
-    judged_by: str,
-    precision: str,
-    is_reference: bool,
-) -> Leaderboard:
+def _board(frames: Frames, of_board: Mapping[str, Any]) -> Leaderboard:
+    """The board with these values of KEYS."""
     figures = figures_by_entry(
         frames, {*DISTURBANCES, *(column.figure for column in FIGURE_COLUMNS)}
     )
@@ -147,7 +145,8 @@ def _board(
         for entry in rows_of(frames.entries)
         if (name := entry["entry_id"])
     }
-    differ, same = _differing(list(facets.values()), division == Division.OPEN.value)
+    is_open = of_board["division"] == Division.OPEN.value
+    differ, same = _differing(list(facets.values()), is_open)
     columns = tuple(
         each for each in FIGURE_COLUMNS if any(each.figure in found for found in figures.values())
     )
@@ -155,29 +154,35 @@ def _board(
         name: tuple(of_entry[facet.name] for facet in differ) for name, of_entry in facets.items()
     }
     rows = tuple(_board_rows(frames, figures, shown, columns))
-    others = [] if precision in ("", STRICT) else [precision]
-    others += ["reference"] if is_reference else []
     sections = {
         name: tuple(row for row in rows if row.entry["state"] == name)
         for name in (ACCEPTED, REFUSED, WITHDRAWN)
     }
     scores = {row.entry_id: row.scores for row in sections[ACCEPTED]}
     return Leaderboard(
-        slug="-".join(_slug(word) for word in (workload, division, data, judged_by, *others)),
-        workload=workload,
-        division=division,
-        data=data,
-        round=judged_by,
-        precision=precision,
-        is_reference=bool(is_reference),
+        slug="-".join(map(_slug, _address(**of_board))),
+        **of_board,
         own_data=bool(frames.entries["own_data"].all()),
         frames=frames.accepted(),
         facets=differ,
         same=same,
         columns=columns,
         energies=energy_tables(scores, load_scoring()),
-        **sections,
+        accepted=sections[ACCEPTED],
+        refused=sections[REFUSED],
+        withdrawn=sections[WITHDRAWN],
     )
+
+
+def _address(
+    workload: str, division: str, data: str, round: str, precision: str, is_reference: bool
+) -> Iterator[str]:
+    """The words of a board's slug."""
+    yield from (workload, division, data, round)
+    if precision not in ("", STRICT):
+        yield precision
+    if is_reference:
+        yield "reference"
 
 
 def _differing(

@@ -19,6 +19,6 @@ def system_name(entry: Row) -> str:
 
 
 def is_reference_system(entry: Row) -> bool:
-    """Whether the project itself trained on a machine that no profile describes: a server shows what
-    the frameworks do, and stands beside no device."""
+    """Whether the project itself trained on a machine that no profile describes: a server shows
+    what frameworks do, and stands beside no device."""
     return str(entry["organization"]) == PROJECT and profile_of(entry) is None

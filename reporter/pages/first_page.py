@@ -19,13 +19,14 @@ from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import significant
 from reporter.data.values import figures_by_entry
 from reporter.pages.board_view import LeaderboardView, View
-from reporter.pages.headlines import Headline, target_percent
+from reporter.pages.headlines import Headline
 from reporter.pages.shared import (
     Charts,
     Page,
     SiteContents,
     place_charts,
     render_page,
+    target_percent,
     trained_title,
 )
 from suite.bundle.layout import SYSTEM

@@ -20,10 +20,8 @@ from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.shown_replications import SELF_REPORTED
 from reporter.data.text import significant
 from reporter.data.words import day_of
-from reporter.pages.shared import trained_title
-from suite.catalog.rounds import judging_round
+from reporter.pages.shared import target_percent, trained_title
 from suite.catalog.scoring import load_scoring
-from suite.errors import SuiteError
 from suite.files.counted import counted
 from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
 
@@ -391,17 +389,3 @@ def newest_day(frames: Frames) -> str:
     """The day of the newest run, UTC; empty where no run says when it began."""
     times = [time for time in frames.runs["started_time_ms"] if is_known(time)]
     return day_of(max(times)) if times else ""
-
-
-def target_percent(board: Leaderboard) -> str | None:
-    """The target accuracy of the board's runs, in percent; None if there is none."""
-    try:
-        workload = judging_round(board.round).workload(board.workload)
-    except SuiteError:
-        return None
-    targets = {
-        workload.data: workload.target_accuracy,
-        **{other.data: other.target_accuracy for other in workload.other_data},
-    }
-    target = targets.get(board.data)
-    return None if target is None else f"{100 * target:g} %"

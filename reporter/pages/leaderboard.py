@@ -190,7 +190,8 @@ def tabs_of(board: Leaderboard, boards: Sequence[Leaderboard]) -> tuple[tuple[st
     has_devices = not all(each.is_reference for each in alike)
     return tuple(
         (
-            trained_title(each) + (": reference systems" if each.is_reference and has_devices else ""),
+            trained_title(each)
+            + (": reference systems" if each.is_reference and has_devices else ""),
             f"boards/{each.slug}.html",
             each is board,
         )

@@ -20,6 +20,8 @@ from reporter.figures import charts_for
 from reporter.figures.chart import MAX_ROWS, Caption, Chart, Context, Described, Drawing
 from reporter.figures.model import Missing, Plot
 from suite.catalog.extensions import ExtensionPart
+from suite.catalog.rounds import judging_round
+from suite.errors import SuiteError
 from suite.files.evidence_files import EvidenceFiles
 
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
@@ -170,6 +172,20 @@ def title_of(entry: Row) -> str:
     with the data set's name if that is not the workload's own."""
     title = workload_title(str(entry["workload"]), str(entry["round"]))
     return title if entry["own_data"] else f"{title.partition(' on ')[0]} on {entry['data']}"
+
+
+def target_percent(board: Leaderboard) -> str | None:
+    """The target accuracy of the board's runs, in percent; None if there is none."""
+    try:
+        workload = judging_round(board.round).workload(board.workload)
+    except SuiteError:
+        return None
+    targets = {
+        workload.data: workload.target_accuracy,
+        **{other.data: other.target_accuracy for other in workload.other_data},
+    }
+    target = targets.get(board.data)
+    return None if target is None else f"{100 * target:g} %"
 
 
 def unknown_figures(figures: Iterable[Row]) -> list[tuple[str, list[str]]]:

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from reference_impls.contract import Recomputation
@@ -38,14 +39,7 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     """Raise SuiteError for a run that this machine cannot finish, with the memory or disk space
     that it needs and that there is, and for one that no bundle can hold."""
     _refuse_many_records(request)
-    hosts = request.placement.hosts
-    # rank 0 writes the run directory on the first host; the harness reads it during the run
-    if hosts and not is_this_machine(hosts[0]):
-        raise SuiteError(
-            f"The hostfile's first host is {hosts[0]}; it must be this machine, because the first"
-            " host writes the run directory. Write this machine's name first, or start the run on"
-            f" {hosts[0]}."
-        )
+    _refuse_other_first_host(request.placement.hosts)
     if request.isolation is Isolation.PODMAN:
         _refuse_container(request)
     if request.training.accelerator == Accelerator.CUDA.value and not any(
@@ -73,6 +67,16 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     if request.keep_states:
         refuse_full_disk(request, place, BUNDLE_SIZE_BYTES)
     refuse_spill_folder(request.training.recomputation)
+
+
+def _refuse_other_first_host(hosts: Sequence[str]) -> None:
+    # rank 0 writes the run directory on the first host; the harness reads it during the run
+    if hosts and not is_this_machine(hosts[0]):
+        raise SuiteError(
+            f"The hostfile's first host is {hosts[0]}; it must be this machine, because the first"
+            " host writes the run directory. Write this machine's name first, or start the run on"
+            f" {hosts[0]}."
+        )
 
 
 def _refuse_container(request: RunRequest) -> None:

@@ -41,5 +41,5 @@ def test_a_turn_of_an_unknown_rate_says_what_to_type(
 ) -> None:
     search = [trial(CHOSEN, 0.05, 400.0), trial(BEST, 0.05, 500.0)]
     turn = [trial(name, 0.05, rate) for name, rate in zip((CHOSEN, BEST), rates, strict=True)]
-    with pytest.raises(SuiteError, match="too few training steps .* a longer --duration-s"):
+    with pytest.raises(SuiteError, match=r"too few training steps .* a longer --duration-s"):
         measured(monkeypatch, iter([*search, *turn]))

@@ -190,7 +190,7 @@ class Live:
             str(Path(sys.executable).with_name("suite")),
             *FAKE.split(),
             "--epochs",
-            "100000",
+            "1500",
             "--output",
             str(path),
             *more,

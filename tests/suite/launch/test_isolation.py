@@ -222,7 +222,9 @@ def test_without_unshare_the_program_is_named(
         refuse_isolation(Isolation.NAMESPACE)
 
 
-@pytest.mark.parametrize(("user", "remedy"), [(0, ""), (1000, "type sudo before the command, or ")])
+@pytest.mark.parametrize(
+    ("user", "remedy"), [(0, ""), (1000, "type `sudo env SUITE_HOME=.*`, or ")]
+)
 def test_who_may_not_make_namespaces_is_told_what_works(
     user: int, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
