@@ -29,6 +29,7 @@ from proofs.figures import hand_over
 from proofs.host_faults.faults import FAULTS, Fault, Scene
 from proofs.parts import folder_digests
 from proofs.proof import load_proof
+from suite.bundle.limits import MAX_EPOCHS
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
 from suite.compliance.checker import check_bundle
@@ -55,7 +56,7 @@ to ten seconds after the first epoch.
 - An end with exit code 0, without a sentence, or with a bundle that complies would be **silent**; so would a run that goes on to a bundle
   that does not comply. A harness that is killed says nothing.
 """  # noqa: E501
-EPOCHS_BEFORE, EPOCHS_TO_GO_ON, EPOCHS_TO_END = 3, 40, 100000
+EPOCHS_BEFORE, EPOCHS_TO_GO_ON, EPOCHS_TO_END = 3, 40, MAX_EPOCHS
 """Of a run with a fault before it, with one during it after which it goes on, and with one that is
 to end it."""
 START_S, END_S, GONE_S, GOES_ON_S = 120.0, 45.0, 30.0, 180.0

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proofs.host_faults.faults import LABELS, Scene
+from suite.bundle.limits import MAX_EPOCHS
 from suite.files.paths import repository_root
 
 Action = Callable[[Scene], object]
-SHORT, ENDLESS = ("--epochs", 2), ("--epochs", 1500, "--learning-rate", 1e-9)
+SHORT, ENDLESS = ("--epochs", 2), ("--epochs", MAX_EPOCHS, "--learning-rate", 1e-9)
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,8 @@ def make_boards(frames: Frames, beside_reference: bool = False) -> list[Leaderbo
         is_reference=is_reference,
     ).groupby(keys, sort=True)
     boards = [
-        _board(frames.of_entries(entries), dict(zip(KEYS, key, strict=True)))
+        # pandas 2 gives a bool of NumPy's, which JSON does not know
+        _board(frames.of_entries(entries), dict(zip(KEYS, (*key[:-1], bool(key[-1])), strict=True)))
         for key, entries in groups
     ]
     age = {each.name: age for age, each in enumerate(reversed(load_rounds()))}

@@ -75,8 +75,10 @@ class MachinePage:
 
     @property
     def is_reference(self) -> bool:
-        """Whether all its lines are those of a reference system."""
-        return bool(self.lines) and all(line.board.is_reference for line in self.lines)
+        """Whether all its accepted lines, or without any all lines, are those of a reference
+        system."""
+        lines = [line for line in self.lines if line.section == "accepted"] or self.lines
+        return bool(lines) and all(line.board.is_reference for line in lines)
 
     @cached_property
     def boards(self) -> tuple[BoardLines, ...]:

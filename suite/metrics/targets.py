@@ -169,6 +169,7 @@ def _accuracies(bundle: Bundle, by_id: dict[str, Bundle]) -> tuple[float, ...]:
             raise SuiteError(
                 f"{bundle.path} continues the run {resumed.run_id}; name that run, too."
             )
+        others[resumed.run_id].expect_sealed("seal it with `suite finish`")
         # the restored state is evaluated first: that accuracy is this run's
         before = _accuracies(others[resumed.run_id], others)[: resumed.epoch - 1]
     own = [event.value for event in bundle.log().all("eval_accuracy")]

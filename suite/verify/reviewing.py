@@ -27,6 +27,7 @@ from suite.catalog.frameworks import (
 from suite.catalog.seeds import refuse_other_files
 from suite.catalog.workloads import Workload, load_workload
 from suite.compliance.rules.reviews import RECORDS
+from suite.compliance.rules.trained import trained_otherwise
 from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
 from suite.files.digest import sha256
@@ -308,7 +309,8 @@ def _models(
 def _probed(
     workload: Workload, framework: Framework, runs: Sequence[RunFolder], report: Report
 ) -> ReviewedModel:
-    """The probe of the implementation that made the runs. Open runs may have another model."""
+    """The probe of the implementation that made the runs. Open runs may have another model, if they
+    say so."""
     for run in runs if framework.outside is not None else ():
         refuse_other_files(framework, Bundle(run.path).run().implementation, run.path)
     reference = load_framework(REFERENCE)
@@ -318,6 +320,13 @@ def _probed(
         [build_probe(framework, find_environment(framework))],
         report,
     )
-    if not verdict.passed and all(_request(run).division == Division.OPEN.value for run in runs):
+    if not verdict.passed and all(_says_other_model(run, workload) for run in runs):
         return ReviewedModel(None, OTHER_MODEL)
     return ReviewedModel(verdict.passed, None)
+
+
+def _says_other_model(run: RunFolder, workload: Workload) -> bool:
+    """Whether an open run was asked for, or logged, another training than the workload's."""
+    request, log = _request(run), Bundle(run.path).log()
+    is_other = request.model != workload.model or any(trained_otherwise(log, request))
+    return request.division == Division.OPEN.value and is_other

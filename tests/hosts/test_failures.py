@@ -26,6 +26,7 @@ from proofs.host_faults.faults import (
     rank,
     send,
 )
+from suite.bundle.limits import MAX_EPOCHS
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
 from suite.launch.environments import adopt_interpreter
@@ -83,7 +84,7 @@ def training(trainer: Trainer, tmp_path: Path) -> Iterator[Training]:
 
 @contextmanager
 def started(trainer: Trainer, framework: str, output: Path) -> Iterator[Training]:
-    process = trainer.start(framework, output, "--epochs", 1500, "--learning-rate", 1e-9)
+    process = trainer.start(framework, output, "--epochs", MAX_EPOCHS, "--learning-rate", 1e-9)
     try:
         wait_for(lambda: process.poll() is not None or finished_epochs(output), 180)
         assert process.poll() is None, process.communicate()

@@ -14,6 +14,8 @@ from reporter.board.comparison import compare_entries
 from reporter.board.making import make_boards
 from reporter.board.systems import is_reference_system
 from reporter.data.text import significant
+from reporter.pages.devices import MachinePage
+from reporter.pages.entry_lines import Dates, EntryLine
 from reporter.pages.headlines import device_headline, headline
 from reporter.pages.leaderboard import front_page_order, tabs_of
 from reporter.pages.shared import board_title
@@ -103,6 +105,20 @@ def test_the_site_lists_them_below_devices(mixed: Path, tmp_path: Path) -> None:
     assert listed.count('<td class="n" data-label="entries">') == 2
     index = json.loads((site / "data" / "index.json").read_text(encoding="utf-8"))
     assert [each["is_reference"] for each in index["leaderboards"]] == [False, True]
+
+
+def test_a_stranger_s_refused_entry_makes_no_device_of_a_server(
+    boards: tuple[Leaderboard, Leaderboard],
+) -> None:
+    devices, references = boards
+    refused = replace(devices, accepted=(), refused=devices.accepted)
+    lines = tuple(
+        EntryLine(row, board, section, Dates("", "", 0.0), "")
+        for board, section in ((refused, "refused"), (references, "accepted"))
+        for row in board.rows
+    )
+    assert MachinePage("", "", None, lines).is_reference
+    assert not MachinePage("", "", None, lines[:1]).is_reference
 
 
 def test_a_site_of_reference_systems_only_says_that_no_device_has_a_result(tmp_path: Path) -> None:

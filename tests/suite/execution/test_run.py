@@ -15,6 +15,7 @@ import pytest
 
 from suite.bundle.data_record import DATA
 from suite.bundle.layout import LOCK, RUN, SYSTEM
+from suite.bundle.limits import MAX_EPOCHS
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
@@ -190,7 +191,7 @@ class Live:
             str(Path(sys.executable).with_name("suite")),
             *FAKE.split(),
             "--epochs",
-            "1500",
+            str(MAX_EPOCHS),
             "--output",
             str(path),
             *more,

@@ -313,15 +313,20 @@ def test_a_drawn_state_replayed_by_a_known_key_is_what_earns_the_mark(
     assert check_submission(submission).audited_by[submission / "lenet/pytorch/run_1"] == mark
 
 
-@pytest.mark.parametrize(("division", "is_equivalent"), [("closed", False), ("open", None)])
-def test_an_open_entry_may_have_another_model_than_the_workload_s(
+@pytest.mark.parametrize(
+    ("division", "model_trained", "is_equivalent"),
+    [("closed", "mine", False), ("open", "mine", None), ("open", "lenet5", False)],
+)
+def test_an_open_entry_may_have_another_model_than_the_workload_s_if_it_says_so(
     division: str,
+    model_trained: str,
     is_equivalent: bool | None,
     good_bundle: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bundle = EditableBundle(good_bundle)
     bundle.request["division"] = division
+    bundle.event("model_trained")["value"] = model_trained
     bundle.save()
     probed = SimpleNamespace(passed=False)
     for name in ("find_environment", "build_probe", "verify_implementations"):
