@@ -242,6 +242,13 @@ class Request(NamedTuple):
     # None: nothing is
     old_task: Optional[DataSet] = None
 
+    @property
+    def has_own_statistics(self) -> bool:
+        """Whether each rank takes the statistics of batch normalisation, if the model has any, from
+        its own samples."""
+        is_frozen = self.trains is not None and self.trains.statistics == FROZEN
+        return self.parallel.normalisation == LOCAL and not is_frozen
+
 
 ADDED = frozenset(
     [

@@ -320,9 +320,7 @@ class _Training:
             )
             # synchronised ranks have equal statistics, and their digests prove it; a mean of
             # frozen ones may round
-            trains = self._request.trains
-            is_frozen = trains is not None and trains.statistics == contract.FROZEN
-            if self._request.parallel.normalisation == contract.LOCAL and not is_frozen:
+            if self._request.has_own_statistics:
                 self._implementation.average_statistics(self._world.mean)
         self._log_state(Progress(epoch, done + len(records)), len(records))
         if self._agreement is not None:

@@ -18,15 +18,7 @@ from typing import Callable, Iterator, Optional, Tuple
 import numpy as np
 
 from reference_impls import initial_weights
-from reference_impls.contract import (
-    FROZEN,
-    LOCAL,
-    Batch,
-    ContractError,
-    Request,
-    print_error,
-    read_request,
-)
+from reference_impls.contract import Batch, ContractError, Request, print_error, read_request
 from reference_impls.data.pipelines import open_pipeline
 from reference_impls.probe import (
     ALONE,
@@ -54,9 +46,7 @@ def replay(
     model = open_model(opening(request))
     statistics = model.statistics()
     assign_start(model, request)
-    is_frozen = request.trains is not None and request.trains.statistics == FROZEN
-    is_local = request.parallel.ranks > 1 and request.parallel.normalisation == LOCAL
-    by_shares = bool(statistics) and is_local and not is_frozen
+    by_shares = bool(statistics) and request.parallel.ranks > 1 and request.has_own_statistics
     if start is not None and by_shares:
         raise ContractError(
             "one rank cannot replay a training state of several ranks whose batch normalisation was"

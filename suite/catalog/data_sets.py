@@ -112,6 +112,11 @@ class DataSetDefinition:
         """Whether its publisher's files have addresses."""
         return bool(self.mirrors) or self.archive is not None
 
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """The names of its files and tables."""
+        return (*(file.name for file in self.files), *(table.name for table in self.tables))
+
 
 DEFINITIONS = Definitions("datasets", DataSetDefinition, "data set", "data-sets")
 folder, load_data_set, load_data_sets = DEFINITIONS.folder, DEFINITIONS.load, DEFINITIONS.load_all

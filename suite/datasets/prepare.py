@@ -196,10 +196,7 @@ def _from_tree(
         if differs(definition, source):
             with _arranged(definition, source, home, arrangement) as arranged:
                 return _from_tree(definition, arranged, home, done)
-    parts = [
-        *(file.name for file in definition.files),
-        *(table.name for table in definition.tables),
-    ] or ["train", "val"]
+    parts = definition.file_names or ("train", "val")
     if not any((root_of(definition, source) / name).exists() for name in parts):
         raise SuiteError(
             f"{source} does not hold {definition.title}; give the folder that contains"

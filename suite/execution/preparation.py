@@ -150,10 +150,7 @@ def digest_data(name: str, directory: Path) -> DataRecord:
     """
     definition, taken_ns = load_data_set(name), contract.monotonic_ns()
     root = root_of(definition, directory)
-    names = [
-        *(file.name for file in definition.files),
-        *(table.name for table in definition.tables),
-    ]
+    names = definition.file_names
     files = tuple(file_digest(root, each) for each in names if (root / each).is_file())
     pinned = definition.pictures
     if pinned is None:

@@ -175,11 +175,7 @@ def _different(bundle: Bundle, is_published: bool, prepared: PreparedDataSet) ->
     record, definition = read_data_record(bundle), prepared.definition
     root = root_of(definition, prepared.directory)
     known = {file.name: file.sha256 for file in record.files}
-    names = [
-        *(file.name for file in definition.files),
-        *(table.name for table in definition.tables),
-    ]
-    for name in names:
+    for name in definition.file_names:
         if name in known and sha256(root / name) != known[name]:
             return root / name
     if definition.pictures is not None and record.pictures_sha256 is not None:

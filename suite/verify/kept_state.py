@@ -113,9 +113,8 @@ def open_state(bundle: Bundle, request: contract.Request, handed_in: HandedIn) -
 
 def _verified(bundle: Bundle, request: contract.Request, handed_in: HandedIn) -> KeptState:
     file, epoch = StateFile(str(handed_in.file)), handed_in.epoch
-    is_local = request.parallel.ranks > 1 and request.parallel.normalisation == contract.LOCAL
-    is_frozen = request.trains is not None and request.trains.statistics == contract.FROZEN
-    if is_local and not is_frozen and any(name.startswith("statistic/") for name in file):
+    differ = request.parallel.ranks > 1 and request.has_own_statistics
+    if differ and any(name.startswith("statistic/") for name in file):
         raise SuiteError(
             "This state cannot be replayed on one rank: the run had several ranks, and each"
             " normalised only its own samples, so the statistics would differ."

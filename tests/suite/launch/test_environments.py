@@ -83,7 +83,9 @@ def test_packages_are_those_that_the_interpreter_has_now(tmp_path: Path) -> None
     environments.adopt_interpreter(LITTLE, python, tmp_path)
     make_interpreter(python, torch="2.6.0")
     adopted = environments.find_environment(LITTLE, tmp_path)
-    assert environments.as_it_is(adopted).packages == {"torch": "2.6.0"}
+    found = environments.as_it_is(adopted)
+    assert found.packages == {"torch": "2.6.0"}
+    assert environments.as_it_is(found) is found, "not asked again in the same run"
     harness = environments.Environment("fake", Path(sys.executable), {})
     assert environments.as_it_is(harness).packages == {}
 
