@@ -112,10 +112,9 @@ def find_environment(framework: Framework, home: Path | None = None) -> Environm
 
 
 def as_it_is(environment: Environment, start: Start = list) -> Environment:
-    """The environment with the version and the packages that its interpreter has now: some may have
-    been installed since. No packages are listed of one that none were listed of: the harness's, or
-    one without pip. One that was asked is not asked again. ``start``: the command that starts
-    another one, in a container for example."""
+    """The environment with the version and packages that its interpreter has now; one that was
+    asked is not asked again. Of the harness's, and of one without pip, no packages are listed.
+    ``start``: the command that starts another one, such as in a container."""
     if environment.python is not None and start is list:
         return environment
     asked = "import platform; print(platform.python_version())"
