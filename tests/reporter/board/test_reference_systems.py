@@ -158,3 +158,15 @@ def test_the_published_ratios_of_frameworks_are_those_of_the_submission() -> Non
         for text in said:
             (sentence,) = re.findall(rf"{framework} (?:trains|takes)[^;.]*?\d[^;]*?\)", text)[:1]
             assert ratio in sentence and f"{low} to {high}" in sentence, (framework, sentence)
+
+
+@pytest.mark.parametrize("folder", ["reference.vgg11", "reference.adaptation"])
+def test_published_ties_of_frameworks_have_the_ratio_of_their_submission(folder: str) -> None:
+    frames = reporter.load([repository_root() / "submissions" / "v0.3" / folder])
+    (pair,) = compare_entries(frames, "score_s")
+    assert not pair.differs
+    ratio, low, high = (f"{end:.2f}" for end in (pair.ratio, pair.low, pair.high))
+    scores = frames.entry_figures.query("figure == 'score_s'")["value"]
+    minutes = " and ".join(significant(value / 60) for value in sorted(scores, reverse=True))
+    text = " ".join((repository_root() / "docs/results.md").read_text(encoding="utf-8").split())
+    assert re.search(rf"{minutes} min to [\d.]+ %; ratio {ratio}, {low} to {high}\)", text)
