@@ -1,5 +1,6 @@
 """The head of a logger's file: encoding, delimiter, header and first rows."""
 
+import codecs
 import csv
 import re
 from collections.abc import Sequence
@@ -68,10 +69,10 @@ def read_head(path: Path) -> Head:
             " export it as CSV in UTF-8."
         )
     try:
-        text = data.decode(encoding, errors="strict" if not is_cut else "ignore")
+        text = codecs.getincrementaldecoder(encoding)().decode(data, final=not is_cut)
     except UnicodeDecodeError:
         encoding, text = "latin-1", data.decode("latin-1")
-    lines = text.splitlines()[: HEAD_LINES if not is_cut else -1][:HEAD_LINES]
+    lines = text.splitlines()[: -1 if is_cut else None][:HEAD_LINES]
     if log := logs.kind_of(lines):
         names = logs.log_names(log, lines)
         lines = logs.log_table(log, text, names).splitlines()

@@ -12,6 +12,7 @@ from suite.errors import FileError, SuiteError
 from suite.metrics.traces import logs, reading
 from suite.metrics.traces.attaching import read_logger
 from suite.metrics.traces.columns import TraceOptions
+from suite.metrics.traces.head import HEAD_BYTES
 from suite.metrics.traces.reading import power_of_energies, read_trace
 from suite.metrics.traces.series import turns_of
 from suite.metrics.traces.sniffing import format_sentence, recognise_format
@@ -863,6 +864,19 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(SuiteError, match="holds more than 100000 bytes"):
         read_trace(path, recognise_format(path, NOTHING), max_bytes=100_000)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_micro_sign_is_one_in_a_file_that_is_longer_than_its_head(
+    encoding: str, tmp_path: Path
+) -> None:
+    """In UTF-8 the head ends within one."""
+    path = tmp_path / "trace.csv"
+    rows = "".join(f"{n:07d},990000 µW\n" for n in range(5000))
+    path.write_text(f"t [s],P\n{rows}", encoding=encoding)
+    assert (path.read_bytes()[HEAD_BYTES - 1] == 0xC2) is (encoding == "utf-8")
+    how = recognise_format(path, NOTHING)
+    assert how.encoding == encoding and read_trace(path, how).trace.power_w == pytest.approx(0.99)
 
 
 def test_units_of_cells_and_signs_of_thousands_keep_every_reading(tmp_path: Path) -> None:
