@@ -18,7 +18,6 @@ TABLE = (
     'meter_csv = { file = "/home/me/meter.csv", time_column = "Time", power_column = "Power (W)",'
     ' coverage = "board", tier = "analyser" }'
 )
-LINE_END = b"\n"
 LOOK_BACK_BYTES = 2**16
 
 
@@ -82,18 +81,18 @@ class _Table:
         self._columns = {name.strip(): index for index, name in enumerate(header)}
         self._power_columns()  # raises when the settings do not fit the table
         self._column(settings.time_column)
-        self._position = self._end_of_last_line()
+        self._position, self._last_s = self._end_of_last_line(), -math.inf
 
     def _end_of_last_line(self) -> int:
         size_bytes = self._path.stat().st_size
         with self._path.open("rb") as stream:
             stream.seek(max(0, size_bytes - LOOK_BACK_BYTES))
             tail = stream.read(LOOK_BACK_BYTES)
-        return size_bytes - (len(tail) - tail.rfind(LINE_END) - 1)
+        return size_bytes - (len(tail) - tail.rfind(b"\n") - 1)
 
     def new_rows(self) -> list[tuple[float, float]]:
-        """The complete rows since the last call; a line that is no row is skipped. A file that is
-        shorter than before was begun anew."""
+        """The complete rows since the last call; a line that is no row, or no later one, is left
+        out. A file that is shorter than before was begun anew."""
         if self._path.stat().st_size < self._position:
             self._position = 0
         whole, self._position = lines_after(self._path, self._position)
@@ -115,7 +114,10 @@ class _Table:
                 power_w *= float(self._decimal(fields[column])) * scale
         except (ValueError, IndexError):
             return None
-        return (t_s, power_w) if math.isfinite(t_s) and math.isfinite(power_w) else None
+        if not (self._last_s < t_s < math.inf and math.isfinite(power_w)):
+            return None
+        self._last_s = t_s
+        return t_s, power_w
 
     def _decimal(self, field: str) -> str:
         """A field with a decimal point; a comma is one where it does not separate columns."""

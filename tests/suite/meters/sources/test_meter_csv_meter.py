@@ -133,6 +133,15 @@ def test_a_table_that_is_begun_anew_is_read_from_its_beginning(tree) -> None:
     assert values(meter.read()) == [1.0]
 
 
+def test_a_row_that_is_not_later_than_the_one_before_is_no_row(tree) -> None:
+    root = machine(tree, "Time,Power (mW)\n")
+    meter = opened(root)
+    append(root, "2,1000\n2,2000\n3,3000\n")
+    assert values(meter.read()) == [1.0, 3.0]
+    append(root, "3,4000\n2,4000\n4,5000\n")
+    assert values(meter.read()) == [5.0]
+
+
 def test_what_is_no_number_is_no_row(tree) -> None:
     root = machine(tree, "Time,Power (mW)\n")
     meter = opened(root)
