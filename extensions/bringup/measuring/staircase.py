@@ -83,7 +83,8 @@ def climb(plan: Plan, meters: Sequence[Meter], report: Callable[[str], None]) ->
     was_interrupted = False
     with tempfile.TemporaryDirectory() as folder:
         recorder = Recorder(meters, Path(folder))
-        recorder.start(MeteredProcess(os.getpid(), Path(folder)))
+        # in the folder of the first readings: a temporary one may be on no disk
+        recorder.start(MeteredProcess(os.getpid(), Path(__file__).parent))
         try:
             for place, cores in enumerate(plan.levels):
                 left_s = (len(plan.levels) - place) * plan.step_s

@@ -4,6 +4,7 @@ of one that fails."""
 import json
 import subprocess
 import threading
+import time
 import zipfile
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -35,7 +36,7 @@ from suite.extensions.bringup.record import (
 from suite.files.json_file import write_json
 from suite.machine.identify import identify
 from suite.machine.power_settings import read_power_settings
-from suite.meters.meter import AVAILABLE, MeterAvailability
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 from tests.boards import SERIAL_NUMBER, planted
 
 DEVICES = load_devices()
@@ -193,6 +194,42 @@ def test_a_hanging_meter_and_a_hanging_program_end_at_their_time_limits(
     assert [(trial.available, trial.reason) for trial in found.meters] == [
         (False, "the trial failed: TimeoutError: did not return within 0.2 s")
     ]
+
+
+class Placed:
+    """A meter that notes for which folders of data it was opened."""
+
+    name, period_s, description = "disk", 1.0, ""
+
+    def __init__(self) -> None:
+        self.folders: list[Path] = []
+
+    def availability(self) -> MeterAvailability:
+        return AVAILABLE
+
+    def open(self, process: MeteredProcess) -> None:
+        self.folders.append(process.data_directory)
+
+    def read(self) -> list[Reading]:
+        return [Reading(time.monotonic_ns(), self.name, "read_bytes", 1.0, "B")]
+
+    def close(self) -> None:
+        pass
+
+
+def test_the_staircase_reads_the_disk_of_the_first_readings(
+    tmp_path: Path, short: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A temporary folder may be in memory, where the meter `disk` fails."""
+    meter = Placed()
+    for module in (trials, bringup):
+        monkeypatch.setattr(module, "open_meters", lambda root: (meter,))
+    options = bringup.BringUpOptions(
+        tmp_path / "file.bringup.json", step_s=0.01, with_identity=False
+    )
+    bringup.bring_up(options, lambda found: True, lambda line: None, tmp_path)
+    first, of_the_staircase = meter.folders
+    assert first == of_the_staircase
 
 
 def test_a_failure_is_in_the_file(
