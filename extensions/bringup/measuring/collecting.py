@@ -52,6 +52,7 @@ PATTERNS = (
     f"{_CPU}/cpu[0-9]*/cpufreq/scaling_*",
     f"{_CPU}/intel_pstate/*",
     f"{_CPU}/cpu[0-9]*/thermal_throttle/*",
+    f"{_CPU}/cpu[0-9]*/topology/*_id",
     "sys/class/devfreq/*/*",
     "sys/class/powercap/*/*",
     "sys/class/power_supply/*/*",

@@ -232,6 +232,25 @@ def test_the_staircase_reads_the_disk_of_the_first_readings(
     assert first == of_the_staircase
 
 
+def test_cores_and_packages_are_told_apart_in_the_file_as_on_the_board(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUITE_HOME", str(tmp_path / "home"))
+    for cpu in range(4):  # two cores with two threads each, one package
+        for name, content in {
+            "thermal_throttle/core_throttle_count": 3,
+            "thermal_throttle/package_throttle_count": 3,
+            "topology/core_id": cpu // 2,
+            "topology/physical_package_id": 0,
+        }.items():
+            path = tmp_path / f"machine/sys/devices/system/cpu/cpu{cpu}" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{content}\n")
+    found = collected(tmp_path / "machine", tmp_path / "file.bringup.json")
+    (throttling,) = (trial for trial in found.meters if trial.name == "throttling")
+    assert len(throttling.readings) == 3 and throttling.is_replayed
+
+
 def test_a_failure_is_in_the_file(
     tmp_path: Path, short: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
