@@ -153,7 +153,13 @@ def _suspended(trace: Path | None) -> IdleState:
     """The median power of an external logger's file: falling asleep and waking up are its ends."""
     if trace is None:
         return _unknown(SUSPENDED, "a logger's file", HOW_TO_SUSPEND)
-    read = read_logger(trace, TraceOptions())[1].trace
+    try:
+        read = read_logger(trace, TraceOptions())[1].trace
+    except SuiteError as error:
+        raise SuiteError(
+            f"{error} --suspended has none of the options of `suite power attach`: give it a CSV"
+            " file with the columns time_s and power_w."
+        ) from error
     method = "median of an external logger's readings"
     figure = Figure(
         float(np.median(read.power_w)), "W", trace.name, len(read.power_w), method=method

@@ -141,6 +141,19 @@ def test_a_logger_recorded_the_suspended_machine(tmp_path: Path) -> None:
     assert asleep.power.value == pytest.approx(0.6) and asleep.time_s == pytest.approx(59)
 
 
+def test_a_logger_s_file_that_needs_options_is_to_be_written_so_that_it_needs_none(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "log.csv"
+    rows = "".join(f"{second},{4.0 if second < 5 else 0.6}\n" for second in range(60))
+    log.write_text(f"a,b\n{rows}")
+    with pytest.raises(SuiteError, match=r"has none of the options .* columns time_s and power_w"):
+        measure_idle_states(1.0, log, root=tmp_path)
+    log.write_text(f"time_s,power_w\n{rows}")
+    *_, asleep = measure_idle_states(1.0, log, root=plant(tmp_path / "machine"))
+    assert asleep.power.value == pytest.approx(0.6)
+
+
 def test_without_a_power_meter_nothing_is_measured(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="No power meter is available"):
         measure_idle_states(1.0, root=tmp_path)
