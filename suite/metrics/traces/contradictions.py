@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from suite.errors import SuiteError
 from suite.metrics.traces.columns import TraceOptions
-from suite.metrics.traces.trace_format import UNITS, Rail
+from suite.metrics.traces.trace_format import UNITS, Rail, quantity_of_unit
 
 
 def refuse_contradictions(options: TraceOptions) -> None:
@@ -31,6 +31,7 @@ def refuse_unused(options: TraceOptions, time_kind: str, rails: Sequence[Rail]) 
         "--volts": options.volts is not None and all(rail.volts is None for rail in rails),
         "--unit": options.unit is not None and options.unit not in units,
         "--time-unit": options.time_unit is not None and time_kind != "number",
+        "--mean or --moment": options.mean is not None and "J" in map(quantity_of_unit, units),
         "--day-first or --month-first": options.day_first is not None and time_kind != "text",
     }
     for option, is_unused in unused_of.items():

@@ -305,6 +305,11 @@ def trace_of(path: Path, text: str, options: TraceOptions = NOTHING) -> Trace:
 
 
 REFUSED = {
+    "energies that are said to be means": (
+        EXPORTS["a counter of mWh"][0],
+        TraceOptions(mean=True),
+        "--mean or --moment would change nothing about this file; leave it out",
+    ),
     "a current at the mains": (
         "timestamp,voltage [V],current [mA]\n"
         + "".join(f"{1795330800 + n},230.1,{30 + n % 3}\n" for n in range(30)),
