@@ -101,7 +101,7 @@ def _timed(record: CountedSteps, names: tuple[str, ...]) -> str:
     supported = (
         " The training uses only instructions that valgrind supports (AVX2)."
         if record.architecture == X86_64
-        else ""
+        else " OpenBLAS, with valgrind and without it, uses its generic kernels."
     )
     return (
         f" CPU time of a step: measured in {windows} windows of the same training without"

@@ -66,7 +66,7 @@ AVX2 = {
 }
 """valgrind shows programs a processor with AVX2, no AVX-512 and no VNNI. Libraries that choose
 their instructions are told to choose these without it, too; TensorFlow does not use oneDNN on such
-a processor."""
+a processor. On Arm, whose processor valgrind hides, OpenBLAS takes generic kernels in both."""
 
 WARM_UP = 5
 """Steps that both processes take: the first ones allocate memory and choose algorithms."""

@@ -37,3 +37,4 @@ def test_a_caption_names_the_instruction_set(architecture: str) -> None:
     assert isinstance(drawn, PaperFigure)
     assert f"{architecture.replace('_', '-')} instructions of a processor" in drawn.about
     assert ("(AVX2)" in drawn.about) is (architecture == "x86_64")
+    assert ("uses its generic kernels" in drawn.about) is (architecture == "aarch64")
