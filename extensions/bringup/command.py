@@ -25,6 +25,7 @@ from suite.extensions.bringup.measuring.first_run import (
     train,
 )
 from suite.extensions.bringup.record import BringUp, Calibration
+from suite.files.counted import counted
 
 FORMAT = JsonFormat(
     "bringup",
@@ -126,7 +127,7 @@ def bringup(
     if written.bringup.failures:
         count = len(written.bringup.failures)
         raise Reported(
-            f"{count} part{'s' if count > 1 else ''} of the bring-up failed. The file lists the"
+            f"{counted(count, 'part')} of the bring-up failed. The file lists the"
             " failures and holds everything else, so send it anyway."
         )
 
@@ -174,8 +175,7 @@ def _result(found: BringUp) -> Iterator[str]:
     """The staircase and the calibrations."""
     for step in found.steps:
         powers = ", ".join(f"{each.total} {each.power_w:.2f} W" for each in step.powers)
-        cores = f"{step.busy_cores} busy core{'' if step.busy_cores == 1 else 's'}"
-        yield f"{cores}: {powers or 'no power meter'}"
+        yield f"{counted(step.busy_cores, 'busy core')}: {powers or 'no power meter'}"
     yield from map(_calibration, found.calibrations)
     yield from (f"failed: {failure}" for failure in found.failures)
 

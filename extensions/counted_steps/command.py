@@ -117,15 +117,12 @@ def _lines(record: CountedSteps) -> Iterator[str]:
         f"{'framework':12}{'instructions':>16}{'data accesses':>16}{'misses':>9}"
         f"{'branches':>16}{'mispredicted':>14}"
     )
-    ratios = figures(record)
     for name, step in record.of_step.items():
-        misses, mispredicted = (
-            ratios[name]["l1d_miss_ratio"],
-            ratios[name]["branch_mispredict_ratio"],
-        )
+        ratios = figures(record)[name]
         yield (
-            f"{name:12}{step.instructions:>16,.0f}{step.l1d_access:>16,.0f}{misses:>9.2%}"
-            f"{step.branches:>16,.0f}{mispredicted:>14.2%}"
+            f"{name:12}{step.instructions:>16,.0f}{step.l1d_access:>16,.0f}"
+            f"{ratios['l1d_miss_ratio']:>9.2%}{step.branches:>16,.0f}"
+            f"{ratios['branch_mispredict_ratio']:>14.2%}"
         )
     yield "without valgrind:"
     for name, of in rates(record).items():

@@ -167,8 +167,7 @@ def read_counted_steps(directory: Path) -> CountedSteps:
     path = directory / COUNTED
     record = from_plain(read_record(path, SCHEMA), CountedSteps, f"{path}: ")
     if (
-        not record.processes
-        or len(record.processes) > MAX_PROCESSES
+        not 1 <= len(record.processes) <= MAX_PROCESSES
         or record.batch_size < 1
         or record.train_samples < 1
     ):

@@ -101,11 +101,7 @@ def measure_idle_states(
             refuse_mode(mode, root)
     found = []
     with held_where(fixed is not None, root) as set_mode:
-        for state, mode, is_logged in (
-            (LOGGED, fixed, True),
-            (QUIET, fixed, False),
-            (FREE, free, False),
-        ):
+        for state, mode in ((LOGGED, fixed), (QUIET, fixed), (FREE, free)):
             if mode is None and state == FREE:
                 found.append(_unknown(state, BASELOAD_RAW, why_not_free))
                 continue
@@ -113,7 +109,7 @@ def measure_idle_states(
             report(f"{title}: {time_s:g} s")
             if mode is not None:
                 set_mode(mode)
-            found.append(replace(_measure(state, is_logged, time_s, root), title=title))
+            found.append(replace(_measure(state, state == LOGGED, time_s, root), title=title))
     return (*found, asleep)
 
 

@@ -29,6 +29,7 @@ from suite.files.schema import from_plain
 from suite.launch.child_environment import usable_cores
 from suite.machine.board_digest import board_digest
 from suite.machine.identify import identify
+from suite.machine.procfs import read_text
 from suite.machine.system import board_name, device_tree_compatible
 from suite.meters.registry import open_meters
 
@@ -236,16 +237,9 @@ def _described(root: Path, with_identity: bool) -> BringUp:
 def emulator(root: Path = Path("/")) -> str | None:
     """The emulator in which the machine below ``root`` runs: ``qemu`` where its firmware or device
     tree says so, else None."""
-    device_tree = any((root / "proc/device-tree").glob("fw-cfg@*"))
-    vendor = root / "sys/class/dmi/id/sys_vendor"
-    try:
-        return (
-            QEMU
-            if device_tree or QEMU in vendor.read_text(encoding="utf-8", errors="replace").lower()
-            else None
-        )
-    except OSError:
-        return None
+    vendor = read_text(root / "sys/class/dmi/id/sys_vendor") or ""
+    is_qemu = any((root / "proc/device-tree").glob("fw-cfg@*")) or QEMU in vendor.lower()
+    return QEMU if is_qemu else None
 
 
 def _cleaned(value: Any, sanitiser: Sanitiser) -> Any:

@@ -21,8 +21,9 @@ from suite.bundle.readings_table import ReadingsMemory, read_raw_channels
 from suite.catalog.power import Coverage, PowerTotal, Tier, load_power_rules, totals_of_channels
 from suite.execution.recorder import MeterRecord, Recorder
 from suite.extensions.bringup.record import Calibration, Range, Step, TotalPower
+from suite.files.counted import counted
 from suite.meters.meter import Meter, MeteredProcess
-from suite.metrics.sensor_calibration import SensorCalibration, calibrate
+from suite.metrics.sensor_calibration import calibrate
 
 MIN_LEVELS, MAX_LEVELS = 5, 8
 """A line through fewer points has no useful interval."""
@@ -88,10 +89,9 @@ def climb(plan: Plan, meters: Sequence[Meter], report: Callable[[str], None]) ->
         try:
             for place, cores in enumerate(plan.levels):
                 left_s = (len(plan.levels) - place) * plan.step_s
-                busy = f"{cores} busy core{'' if cores == 1 else 's'}"
                 report(
-                    f"step {place + 1} of {len(plan.levels)}: {busy} for {plan.step_s:g} s,"
-                    f" {left_s:.0f} s left"
+                    f"step {place + 1} of {len(plan.levels)}: {counted(cores, 'busy core')}"
+                    f" for {plan.step_s:g} s, {left_s:.0f} s left"
                 )
                 began_ns = time.monotonic_ns()
                 with _load(cores):
@@ -132,9 +132,10 @@ def describe_steps(staircase: Staircase) -> tuple[Step, ...]:
     found = []
     for cores, (began_ns, ended_ns) in staircase.steps:
         settled = ((began_ns + ended_ns) // 2, ended_ns)
-        means = [(total, channel.during(settled).mean) for total, channel in series]
         powers = tuple(
-            TotalPower(_label(total), mean) for total, mean in means if np.isfinite(mean)
+            TotalPower(_label(total), mean)
+            for total, channel in series
+            if np.isfinite(mean := channel.during(settled).mean)
         )
         found.append(
             Step(
@@ -149,7 +150,6 @@ def describe_steps(staircase: Staircase) -> tuple[Step, ...]:
 
 def ranges(staircase: Staircase) -> tuple[Range, ...]:
     """Number, lowest, mean and highest value of every channel."""
-    known = [channel for channel in staircase.channels if len(channel.known)]
     return tuple(
         Range(
             each.source,
@@ -160,8 +160,8 @@ def ranges(staircase: Staircase) -> tuple[Range, ...]:
             each.mean,
             each.maximum,
         )
-        for each in known
-        if np.isfinite(each.known).all()
+        for each in staircase.channels
+        if len(each.known) and np.isfinite(each.known).all()
     )
 
 
@@ -183,7 +183,7 @@ def _calibration(
     channels: Channels, sensor: PowerTotal, meter: PowerTotal, windows: Sequence[Window]
 ) -> Calibration:
     expected = EXPECTED_GAINS[meter.rule.coverage, sensor.rule.coverage]
-    fitted: SensorCalibration = calibrate(
+    fitted = calibrate(
         power_channel(channels, sensor),
         power_channel(channels, meter),
         windows,

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -111,10 +111,8 @@ def count(asked: Asked, report: Report) -> CountedSteps:
     """Count, write the record into ``asked.output``, and read it. Raises SuiteError for what cannot
     be counted."""
     refuse(asked)
-    environments = [(request, load_framework(request.framework)) for request in asked.requests]
-    found = [
-        (request, framework, find_environment(framework)) for request, framework in environments
-    ]
+    frameworks = [load_framework(request.framework) for request in asked.requests]
+    found = [*zip(asked.requests, frameworks, map(find_environment, frameworks), strict=True)]
     timed = [
         window
         for request, framework, environment in found
@@ -246,12 +244,10 @@ def _finished(framework: Framework, folder: Path, process: "subprocess.Popen[byt
 def read_totals(text: str) -> Counts:
     """The totals of a file of cachegrind's: its lines ``events:`` and ``summary:``. Raises
     SuiteError where they are not there."""
-    found: Mapping[str, str] = dict(re.findall(r"^(events|summary):\s*(.*)$", text, re.MULTILINE))
-    totals = dict(
-        zip(found.get("events", "").split(), found.get("summary", "").split(), strict=False)
-    )
+    found = dict(re.findall(r"^(events|summary):\s*(.*)$", text, re.MULTILINE))
+    names, values = (found.get(line, "").split() for line in ("events", "summary"))
     try:
-        number = {name: int(value) for name, value in totals.items()}
+        number = dict(zip(names, map(int, values), strict=False))
         return Counts(
             instructions=number["Ir"],
             l1d_access=number["Dr"] + number["Dw"],
