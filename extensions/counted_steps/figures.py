@@ -9,6 +9,7 @@ from reporter.figures.entries import mean_of
 from reporter.figures.for_papers import rows_panel
 from reporter.figures.model import Estimate, Missing, PaperFigure, PlotRow
 from reporter.papers.measures import FoundValue, Unknown, ratio_of_means, selection_in_words
+from reporter.papers.presets import PRESETS
 from reporter.papers.records import RecordKind, first_sealed
 from suite.catalog.frameworks import load_framework
 from suite.catalog.papers import Item, Measure
@@ -24,14 +25,9 @@ from suite.files.counted import counted
 
 PER_EPOCH = "_per_epoch"
 FIGURES = {
-    "pi-2a": ("instructions",),
-    "pi-2b": ("instructions_per_cpu_s",),
-    "pi-2c": ("l1d_access",),
-    "pi-2d": ("ipc",),
-    "pi-2e": ("l1d_refill",),
-    "pi-2f": ("l1d_miss_ratio",),
-    "pi-2g": ("branches", "branch_mispredicts"),
-    "pi-2h": ("branch_mispredict_ratio",),
+    preset.name: tuple(preset.drawn_by.split(":")[2:])
+    for preset in PRESETS
+    if preset.drawn_by.startswith("counters:")
 }
 RATES = frozenset({"instructions_per_cpu_s", "ipc"})
 """Figures that need times of the training without valgrind."""

@@ -37,7 +37,9 @@ def describe(frames: Frames, context: Context) -> Plot | Missing:
     """A line through the best entry of each round, by the day of its last run."""
     found = grouped(_best(frames), lambda one: one.title)
     several = {
-        title: sorted(group, key=_end_and_round) for title, group in found.items() if len(group) > 1
+        title: sorted(group, key=lambda one: (one.at_ms, one.round))
+        for title, group in found.items()
+        if len(group) > 1
     }
     if not several:
         return Missing("no workload has expected times in two rounds")
@@ -85,10 +87,6 @@ def _key(entry: Row) -> tuple[str, str]:
     title = workload_title(str(entry["workload"]), str(entry["round"]))
     shared = (entry["division"], entry["data"], entry["precision"])
     return f"{title}, {', '.join(map(str, shared))}", str(entry["round"])
-
-
-def _end_and_round(one: _Best) -> tuple[float, str]:
-    return one.at_ms, one.round
 
 
 def _days(one: _Best, first_ms: float) -> float:

@@ -253,7 +253,9 @@ def _as_text(value: object) -> str:
 def _evidence(figure: Mapping[str, Any], log: Log) -> FigureEvidence:
     """What a known figure was computed from."""
     name, source = str(figure["figure"]), str(figure["source"])
-    return FigureEvidence(source, name in EPOCH_FIGURES, tuple(_numbered(_events(figure, log))))
+    events = (event for event in _events(figure, log) if event is not None)
+    numbered = tuple((event.line, one_line(event.key, 40)) for event in events)
+    return FigureEvidence(source, name in EPOCH_FIGURES, numbered)
 
 
 def _events(figure: Mapping[str, Any], log: Log) -> Sequence[LogEvent | None]:
@@ -318,10 +320,6 @@ def _mappings_of(values: object) -> list[Mapping[str, Any]]:
         if isinstance(values, list)
         else []
     )
-
-
-def _numbered(events: Sequence[LogEvent | None]) -> list[tuple[int, str]]:
-    return [(event.line, one_line(event.key, 40)) for event in events if event is not None]
 
 
 def _window(log: Log) -> tuple[int, int] | None:

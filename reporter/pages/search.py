@@ -81,13 +81,8 @@ def search_page(contents: SiteContents, environment: jinja2.Environment) -> Iter
     without_entries = [found for found in index if found[0] not in ("entry", "rule")]
     listed = {"listed": without_entries, "count": len(index)}
     yield render_page(environment, "search.html", "search.html", "search", **listed)
-    yield Page(
-        "data/search.js", f'"use strict";\nconst SEARCH_INDEX = [\n{_index_rows(index)}\n];\n'
-    )
-
-
-def _index_rows(index: list[Found]) -> str:
-    return ",\n".join(json.dumps(found, separators=(",", ":")) for found in index)
+    rows = ",\n".join(json.dumps(found, separators=(",", ":")) for found in index)
+    yield Page("data/search.js", f'"use strict";\nconst SEARCH_INDEX = [\n{rows}\n];\n')
 
 
 def _index(contents: SiteContents) -> Iterator[Found]:

@@ -31,7 +31,7 @@ def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> 
             count=len(lines),
             vouched=sum(line.row.is_vouched for line in lines),
             last=_last_day(lines),
-            machines=_machines(lines),
+            machines=sorted({(line.machine, line.machine_page) for line in lines}),
             boards=lines_by_board(lines),
             trends=trends(lines),
             **_declared(runs_of, lines),
@@ -57,10 +57,6 @@ def submitters_of(contents: SiteContents) -> list[tuple[str, str, int, int, str]
 def _groups(contents: SiteContents) -> dict[str, list[EntryLine]]:
     lines = entry_lines(contents.boards, contents.frames)
     return grouped(lines, lambda line: str(line.row.entry["organization"]))
-
-
-def _machines(lines: Sequence[EntryLine]) -> list[tuple[str, str]]:
-    return sorted({(line.machine, line.machine_page) for line in lines})
 
 
 def _last_day(lines: Sequence[EntryLine]) -> str:

@@ -29,7 +29,8 @@ def caption_of(preset: Preset, figure: PaperFigure, frames: Frames) -> str:
         figure.about,
         (
             f"Error bars: {figure.error_bars}."
-            if figure.error_bars and _has_error_bars(figure)
+            if figure.error_bars
+            and any(one.low is not None for panel in figure.panels for one in panel.estimates)
             else "No error bars."
         ),
         _runs_text(entries, runs),
@@ -47,10 +48,6 @@ def _figure_text(preset: Preset) -> str:
         if preset.number == "text"
         else f"Figure{'s' if ' and ' in preset.number else ''} {preset.number}"
     )
-
-
-def _has_error_bars(figure: PaperFigure) -> bool:
-    return any(one.low is not None for panel in figure.panels for one in panel.estimates)
 
 
 def _runs_text(entries: Sequence[Row], runs: Sequence[Row]) -> str:

@@ -69,9 +69,9 @@ def list_command(json: Json = False) -> None:
     for paper in registry.papers:
         print(f"{paper.title} ({paper.source})")
         for item in (item for item in registry.items if item.paper == paper.name):
+            needed = f"; needs {item.needs}" if item.state is ItemState.NEEDS else ""
             print(
-                f"  {item.id:<16}{item.number:<11}{_state(registry, item):<26}{item.title}"
-                f"{_needed(item)}"
+                f"  {item.id:<16}{item.number:<11}{_state(registry, item):<26}{item.title}{needed}"
             )
         print()
     print("\n".join(_totals(registry)))
@@ -327,10 +327,6 @@ def _state(registry: Registry, item: Item) -> str:
     return (
         f"{item.state.value}, {'runs are here' if _places(runs) else f'{runs.minutes} min of runs'}"
     )
-
-
-def _needed(item: Item) -> str:
-    return f"; needs {item.needs}" if item.state is ItemState.NEEDS else ""
 
 
 def _row(registry: Registry, item: Item) -> dict[str, object]:

@@ -234,10 +234,6 @@ def _severities(rule: Rule) -> str:
     return ", ".join(spans)
 
 
-def _results(each: Round) -> str:
-    return f"{len(each.results)}" if each.closed else ""
-
-
 def _rounds() -> str:
     rows = [
         (
@@ -247,7 +243,7 @@ def _rounds() -> str:
             each.closed or "open",
             "published" if each.nonce else "none",
             f"{len(rules_of(each, of_extensions=True))}",
-            _results(each),
+            f"{len(each.results)}" if each.closed else "",
         )
         for each in load_rounds()
     ]

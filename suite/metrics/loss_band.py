@@ -88,9 +88,7 @@ def why_other(
     )
 
 
-@functools.cache  # asked for every run of a report
-def _losses(workload: str) -> tuple[ReferenceLosses, ...]:
-    return load_reference_losses(workload)
+_losses = functools.cache(load_reference_losses)  # asked for every run of a report
 
 
 def _losses_outside(losses: Mapping[int, float], of_epochs: Sequence[Band]) -> Iterator[str]:

@@ -71,9 +71,7 @@ def memory_table(item: Item) -> PublishedTable:
     return next(table for table in published().tables if table.name == MEMORY_TABLES[item.id])
 
 
-@cache
-def _memory_cells() -> list[Cell]:
-    return cells()
+_memory_cells = cache(cells)
 
 
 def _memory_table(item: Item) -> PaperFigure:

@@ -252,7 +252,7 @@ def _limit(limited: Trained) -> ContractPoint:
         f"a request with steps = {LIMIT} trains {LIMIT} steps, does not evaluate the unfinished"
         " epoch, and ends with run_stop",
         len(limited.losses) == LIMIT and has_stopped and not evaluations and not limited.failure,
-        f"{limited.described}, {len(evaluations)} evaluation{'s' * (len(evaluations) != 1)},"
+        f"{limited.described}, {counted(len(evaluations), 'evaluation')},"
         f" {'run_stop' if has_stopped else 'no run_stop'}",
     )
 
