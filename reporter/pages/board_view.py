@@ -18,7 +18,7 @@ from reporter.board.dot_chart import (
 )
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.instrument_names import instrument_words
-from reporter.data.machine_names import profile_of
+from reporter.data.machine_names import machine_title, profile_of
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.words import submitter_title
 from reporter.pages.headlines import (
@@ -89,11 +89,11 @@ class LeaderboardView:
         """What a script shows in the row where filters leave out its best entry but not these,
         without those that an earlier one of the same setting beats in power, too: id (see
         :attr:`entries`), value, the row's texts, its dot."""
-        least: dict[tuple[str, str], float] = {}
+        least: dict[str, float] = {}
         found: list[list[object]] = []
         for entry, cell in row.members:
-            watts, key = entry.value(POWER) or math.inf, (entry.framework, entry.setting)
-            is_beaten, least[key] = watts >= least.get(key, math.inf) and key in least, watts
+            watts, key = entry.value(POWER) or math.inf, GROUPS[SETTING](entry)
+            is_beaten, least[key] = watts >= least.get(key, math.nan), watts
             if entry is row.best or is_beaten:
                 continue
             beside, dot = self.end_cell(chart, entry), chart.axis.dot(cell)
@@ -126,7 +126,7 @@ class LeaderboardView:
         """What stands below a row's name: the rest of its setting, and what marks its entry."""
         best = row.best
         yield from _setting(best, row.name)
-        if row.best.is_nominated:
+        if best.is_nominated:
             yield "nominated before the runs"
         if row.of > 1:
             yield f"best of {row.of}"
@@ -170,9 +170,8 @@ class LeaderboardView:
 
 def found_by(entry: LeaderboardRow) -> str:
     """What the text filter finds an entry by, besides its row's name."""
-    profile = profile_of(entry.entry)
-    title = profile.title if profile is not None else ""
-    return " ".join(" ".join((title, entry.setting, *_traits(entry))).split())
+    words = (machine_title(entry.entry), entry.setting, *_traits(entry))
+    return " ".join(" ".join(words).split())
 
 
 def _setting(entry: LeaderboardRow, name: str) -> Iterator[str]:

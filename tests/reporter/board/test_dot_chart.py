@@ -101,6 +101,20 @@ def test_a_row_knows_the_settings_that_filters_may_leave(boards: dict[str, Leade
     assert view.settings(chart, twice) == view.settings(chart, row)
 
 
+@pytest.mark.parametrize("by", ["framework", "submitter"])
+def test_a_row_of_several_machines_is_left_where_a_filter_fits_any_of_them(
+    boards: dict[str, Leaderboard], by: str
+) -> None:
+    """Also where two of them have power modes of one name, or one has no profile."""
+    view, chart = board_view(boards["lenet"]), time_chart(boards["lenet"], by)
+    for row in chart.rows:
+        systems = {entry.entry_id: entry.system for entry, _ in row.members}
+        found = {row.best.entry_id, *(str(entry) for entry, *_ in view.settings(chart, row))}
+        assert {systems[entry] for entry in found} == {*systems.values()}
+        strangers = {entry for entry in found if systems[entry].startswith("AMD")}
+        assert all("AMD Ryzen 7 7840U" in str(view.entries[entry][0]) for entry in strangers)
+
+
 def test_a_price_is_of_the_energy_of_what_the_time_is_of(boards: dict[str, Leaderboard]) -> None:
     """Where the training's energy is unknown, the board has that of an epoch."""
     board = boards["lenet"]
