@@ -9,7 +9,7 @@ import jinja2
 from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.data.frames import ACCEPTED, grouped
 from reporter.data.text import significant
-from reporter.pages.entry_lines import EntryLine, entry_lines
+from reporter.pages.entry_lines import EntryLine, entry_lines, lines_by_board
 from reporter.pages.shared import Page, PageKind, SiteContents, render_page
 from suite.metrics.comparisons import Ratio
 
@@ -27,11 +27,11 @@ class Change:
 def changes_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """changes.html."""
     lines = entry_lines(contents.boards, contents.frames)
-    boards = grouped(lines, lambda line: line.board.slug).values()
-    found = [change for of_board in boards for change in _changes(of_board)]
+    found = [one for of_board in lines_by_board(lines) for one in _changes(of_board.lines)]
     found.sort(key=lambda one: (-one.line.dates.last_ms, one.line.row.entry_id))
     days = grouped(found[:MAX_RESULTS], lambda one: one.line.dates.last)
-    newest = next((one for one in found if one.what and one.line.section == ACCEPTED), None)
+    records = (one for one in found if one.what and one.line.section == ACCEPTED)
+    newest = next((one for one in records if not one.line.board.is_reference), None)
     shown = {"days": days, "count": len(found), "newest": newest}
     yield render_page(environment, "changes.html", "changes.html", "changes", **shown)
 
@@ -39,9 +39,9 @@ def changes_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
 def _changes(lines: Sequence[EntryLine]) -> Iterator[Change]:
     """The results of one leaderboard by date. A confirmed one is its fastest until then where it is
     surely faster than the one that was."""
-    board, figure = lines[0].board, lines[0].board.time.figure
+    board = lines[0].board
     entries = [line.row.entry for line in lines if line.section == "accepted"]
-    of_entry = comparables(board.frames, entries, figure)
+    of_entry = comparables(board.frames, entries, board.time.figure)
     best: Comparable | None = None
     for line in sorted(lines, key=lambda line: (line.dates.last_ms, line.row.entry_id)):
         if line.section != "accepted":

@@ -103,6 +103,8 @@ def test_the_site_lists_them_below_devices(mixed: Path, tmp_path: Path) -> None:
     assert "<h1>1 device has results</h1>" in listed
     assert listed.index("<h1>") < listed.index("<h2>Reference systems</h2>")
     assert listed.count('<td class="n" data-label="entries">') == 2
+    changes = (site / "changes.html").read_text(encoding="utf-8")
+    assert re.findall("<h1.*<em>(.*), PyTorch</em>", changes) == ["acme"], "the server is later"
     index = json.loads((site / "data" / "index.json").read_text(encoding="utf-8"))
     assert [each["is_reference"] for each in index["leaderboards"]] == [False, True]
 
@@ -126,6 +128,8 @@ def test_a_site_of_reference_systems_only_says_that_no_device_has_a_result(tmp_p
     for page in ("index.html", "devices/index.html"):
         text = (site / page).read_text(encoding="utf-8")
         assert "<h1>No device has a result yet</h1>" in text and text.count("<h1") == 1
+    changes = (site / "changes.html").read_text(encoding="utf-8")
+    assert '<h1 class="answer">Results by date</h1>' in changes
     front = (site / "index.html").read_text(encoding="utf-8")
     assert "suite run --division closed --device auto" in front
     assert '<h2 class="answer">' in front, "the chart of reference systems stands below"
