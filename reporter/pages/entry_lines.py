@@ -75,13 +75,8 @@ class EntryLine:
     def shown(self) -> tuple[Cell, ...]:
         """The board's time, the time per epoch where that is another one, and the board's
         energy."""
-        figures = dict.fromkeys(
-            (
-                self.board.time.figure,
-                TIME_PER_EPOCH,
-                self.board.energy.figure if self.board.energy else "",
-            )
-        )
+        energy = self.board.energy.figure if self.board.energy else ""
+        figures = dict.fromkeys((self.board.time.figure, TIME_PER_EPOCH, energy))
         return tuple(cell for figure in figures if (cell := self.row.cell(figure)) is not None)
 
     @property
@@ -223,19 +218,17 @@ class BoardMode:
 
 
 def power_modes_of_board(lines: Sequence[EntryLine]) -> tuple[BoardMode, ...]:
-    """The power modes of accepted entries of one board, by the time and the energy that it shows
-    first; the fastest mode first."""
-    groups = grouped((line for line in lines if line.section == "accepted"), _mode)
+    """The power modes of accepted entries of one board, each system's apart, by the time and the
+    energy that it shows first; the fastest first."""
+    accepted = [line for line in lines if line.section == "accepted"]
+    is_mixed = len({line.row.system for line in accepted}) > 1
+    groups = grouped(accepted, lambda line: f"{line.row.system}, " * is_mixed + _mode(line))
     found = [
         BoardMode(name, len(group), _best(group, group[0].board.time.figure), _thriftiest(group))
         for name, group in groups.items()
     ]
-    return tuple(
-        sorted(
-            found,
-            key=lambda mode: (_value(mode.fastest[1]) if mode.fastest else math.inf, mode.name),
-        )
-    )
+    found.sort(key=lambda mode: (_value(mode.fastest[1]) if mode.fastest else math.inf, mode.name))
+    return tuple(found)
 
 
 def _mode(line: EntryLine) -> str:
@@ -247,14 +240,9 @@ def _thriftiest(lines: Sequence[EntryLine]) -> tuple[Best, ...]:
     energy = lines[0].board.energy
     if energy is None:
         return ()
-    kinds = dict.fromkeys(
-        line.instrument
-        for line in sorted(lines, key=lambda line: line.row.instrument)
-        if line.instrument
-    )
-    found = (
-        _best([line for line in lines if line.instrument == kind], energy.figure) for kind in kinds
-    )
+    ordered = sorted(lines, key=lambda line: line.row.instrument)
+    kinds = grouped((line for line in ordered if line.instrument), lambda line: line.instrument)
+    found = (_best(of_kind, energy.figure) for of_kind in kinds.values())
     return tuple(best for best in found if best is not None)
 
 

@@ -19,7 +19,7 @@ from reporter.pages import templates
 from reporter.pages.board_view import board_view
 from reporter.pages.comparison import TIMES, frameworks_page
 from reporter.pages.devices import device_pages
-from reporter.pages.entry_lines import entry_lines
+from reporter.pages.entry_lines import entry_lines, power_modes_of_board
 from reporter.pages.headlines import device_headline, energy_and_memory_sentences, headline
 from reporter.pages.leaderboard import entry_table
 from reporter.pages.search import _index
@@ -264,6 +264,18 @@ def test_a_device_is_headlined_by_one_of_it(boards: dict[str, Leaderboard]) -> N
     names = frozenset({"4 × Raspberry Pi 5", "Raspberry Pi 5"})
     assert device_headline(boards["lenet"], names).who == "Raspberry Pi 5"
     assert device_headline(boards["lenet"], names - {"Raspberry Pi 5"}).who == "4 × Raspberry Pi 5"
+
+
+def test_the_power_modes_of_one_board_are_apart_from_those_of_several(
+    frames: Frames, boards: dict[str, Leaderboard]
+) -> None:
+    """Four boards in a mode are no sign that it makes one of them faster."""
+    lines = entry_lines((boards["lenet"],), frames)
+    several = [line for line in lines if line.row.system.endswith("Raspberry Pi 5")]
+    found = [(mode.name, mode.entries) for mode in power_modes_of_board(several)]
+    assert found == [("4 × Raspberry Pi 5, unknown", 2), ("Raspberry Pi 5, unknown", 3)]
+    single = [line for line in several if line.row.system == "Raspberry Pi 5"]
+    assert [mode.name for mode in power_modes_of_board(single)] == ["unknown"]
 
 
 def rendered(board: Leaderboard) -> str:
