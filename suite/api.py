@@ -722,8 +722,8 @@ def compare_with_reference(paths: Paths) -> ReferenceComparison:
 
 
 def compare(frames: "Frames", figure: str = "score_s") -> "tuple[EntryComparison, ...]":
-    """Compare every pair of accepted entries on each leaderboard by a score or a figure of their
-    runs: ratio, 99 % interval, whether they differ."""
+    """Compare every pair of accepted entries on each leaderboard, with its reference systems, by a
+    score or a figure of their runs: ratio, 99 % interval, whether they differ."""
     from reporter.board.comparison import compare_entries  # start-up: pandas
 
     return compare_entries(frames, figure)

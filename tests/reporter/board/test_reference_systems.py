@@ -105,6 +105,8 @@ def test_the_site_lists_them_below_devices(mixed: Path, tmp_path: Path) -> None:
     assert listed.count('<td class="n" data-label="entries">') == 2
     changes = (site / "changes.html").read_text(encoding="utf-8")
     assert re.findall("<h1.*<em>(.*), PyTorch</em>", changes) == ["acme"], "the server is later"
+    about = " ".join((site / "about.html").read_text(encoding="utf-8").split())
+    assert "has leaderboards of its own, and shares none with a device." in about
     index = json.loads((site / "data" / "index.json").read_text(encoding="utf-8"))
     assert [each["is_reference"] for each in index["leaderboards"]] == [False, True]
 
@@ -136,8 +138,11 @@ def test_a_site_of_reference_systems_only_says_that_no_device_has_a_result(tmp_p
 
 
 def test_beside_an_owner_s_run_reference_results_are_on_its_board(mixed: Path) -> None:
-    (board,) = make_boards(reporter.load([mixed]), beside_reference=True)
+    frames = reporter.load([mixed])
+    (board,) = make_boards(frames, beside_reference=True)
     assert len(board.accepted) == 2 and not board.is_reference
+    (pair,) = compare_entries(frames, "score_s")
+    assert pair.ratio is not None, "in Python, too, where no leaderboard compares them"
 
 
 def test_the_published_ratios_of_frameworks_are_those_of_the_submission() -> None:
