@@ -14,11 +14,12 @@ from reporter.board.comparison import compare_entries
 from reporter.board.making import make_boards
 from reporter.board.systems import is_reference_system
 from reporter.data.text import significant
-from reporter.pages.devices import MachinePage
+from reporter.pages import templates
+from reporter.pages.devices import MachinePage, device_pages
 from reporter.pages.entry_lines import Dates, EntryLine
 from reporter.pages.headlines import device_headline, headline
 from reporter.pages.leaderboard import front_page_order, tabs_of
-from reporter.pages.shared import board_title
+from reporter.pages.shared import board_title, make_contents
 from reporter.pages.standings import standings_of
 from reporter.site import build_site
 from suite.files.paths import repository_root
@@ -109,6 +110,18 @@ def test_the_site_lists_them_below_devices(mixed: Path, tmp_path: Path) -> None:
     assert "has leaderboards of its own, and shares none with a device." in about
     index = json.loads((site / "data" / "index.json").read_text(encoding="utf-8"))
     assert [each["is_reference"] for each in index["leaderboards"]] == [False, True]
+
+
+def test_the_boards_of_reference_systems_are_not_said_to_be_those_of_devices(
+    mixed: Path, boards: tuple[Leaderboard, Leaderboard]
+) -> None:
+    """Where devices only have entries on other data than the workloads' own."""
+    devices, references = boards
+    others = replace(devices, own_data=False)
+    contents = make_contents(reporter.load([mixed]), (others, references))
+    listed = str(next(device_pages(contents, templates())).content)
+    assert "<h1>1 device has results</h1>" in listed and "<h2>Reference systems</h2>" in listed
+    assert "Each device is shown by its fastest setting in" not in listed
 
 
 def test_a_stranger_s_refused_entry_makes_no_device_of_a_server(
