@@ -38,11 +38,13 @@ class SignatureState(str, enum.Enum):
 @dataclass(frozen=True)
 class SignatureVerdict:
     """What the verification found; ``signer`` is the name in the allowed signers, None unless the
-    state is ``known``. ``reason`` of the others."""
+    state is ``known``. ``reason`` of the others. ``key`` is the fingerprint of the key of a valid
+    signature."""
 
     state: SignatureState
     signer: str | None = None
     reason: str | None = None
+    key: str | None = None
 
 
 def expect_key(key: Path) -> None:
@@ -86,6 +88,7 @@ def verify_signature(
         plain = _run_ssh_keygen(["-Y", "check-novalidate", "-n", namespace, "-s", path], message)
         if plain is None or plain.returncode != 0:
             return _refused(plain)
+        key = plain.stdout.decode("ascii", errors="replace").strip().rpartition(" ")[2]
         found = (
             _run_ssh_keygen(["-Y", "find-principals", "-s", path, "-f", str(allowed_signers)])
             if allowed_signers.is_file()
@@ -95,12 +98,13 @@ def verify_signature(
             by_name = ["-s", path, "-f", str(allowed_signers), "-I", name]
             whole = _run_ssh_keygen(["-Y", "verify", "-n", namespace, *by_name], message)
             if whole is not None and whole.returncode == 0:
-                return SignatureVerdict(SignatureState.KNOWN, signer=name)
+                return SignatureVerdict(SignatureState.KNOWN, signer=name, key=key)
     return SignatureVerdict(
         SignatureState.UNKNOWN,
         reason=f"{allowed_signers.name} does not list the key that made this signature under a"
         " usable name (lower-case letters, digits, dots, dashes and underscores; at most 60"
         " characters)",
+        key=key,
     )
 
 
@@ -119,13 +123,22 @@ def make_key(path: Path, comment: str) -> None:
 
 def public_key(path: Path) -> str:
     """The public part of a key file, as a line of allowed signers writes it: type and key."""
-    done = _run_ssh_keygen(["-y", "-f", str(path)])
+    return " ".join(_read_key(path, "-y")[:2])
+
+
+def fingerprint(path: Path) -> str:
+    """The fingerprint of a key file, private or public; a protected key needs no passphrase."""
+    return _read_key(path, "-l")[1]
+
+
+def _read_key(path: Path, option: str) -> list[str]:
+    done = _run_ssh_keygen([option, "-f", str(path)])
     if done is None or done.returncode != 0:
         raise SuiteError(
             f"{path} cannot be read as an SSH key:"
             f" {_decoded(done.stderr) if done else 'ssh-keygen is missing'}."
         )
-    return " ".join(done.stdout.decode("ascii", errors="replace").split()[:2])
+    return done.stdout.decode("ascii", errors="replace").split()
 
 
 def _refuse_failure(done: "subprocess.CompletedProcess[bytes] | None", what: str) -> None:

@@ -3,6 +3,7 @@ replays runs and models, and writes the signed record."""
 
 import platform
 import secrets
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from suite.files.digest import sha256
 from suite.files.json_file import write_json
 from suite.files.names import plain_name
 from suite.files.shell_command import shell_command
-from suite.files.signature import SignatureState, expect_key
+from suite.files.signature import expect_key, fingerprint
 from suite.files.tree import files_below
 from suite.launch.environments import find_environment
 from suite.machine.system import cpu_model
@@ -99,7 +100,7 @@ def review_submission(
     folders = _complying(submission)
     file = review_path(submission, options.organization)
     manifests = {name: sha256(each.path / MANIFEST) for name, each in folders.items()}
-    earlier = _earlier(file)
+    earlier = _earlier(file, options.key)
     before = () if earlier is None else earlier.draws
     drawn = _drawn(before, manifests)
     values = {name: str(drawn_value(drawn, each)) for name, each in manifests.items()}
@@ -173,13 +174,14 @@ def _complying(submission: Path) -> dict[str, RunFolder]:
     return runs
 
 
-def _earlier(file: Path) -> Review | None:
-    """The record of this reviewer's earlier calls."""
-    if not file.exists():
+def _earlier(file: Path, key: Path) -> Review | None:
+    """The record of earlier calls with this key; what it did not sign may be the submitter's."""
+    if not (file.exists() and signature_of(file).exists()):
         return None
-    if maker_of(file, allowed_signers()).state is SignatureState.BAD:
+    if maker_of(file, allowed_signers()).key != fingerprint(key):
         raise SuiteError(
-            f"{file} was changed after it was signed; restore it, or remove it if it is not yours."
+            f"{file} was changed after it was signed, or was not signed with {key}; restore it, or"
+            " remove it if it is not yours."
         )
     return read_review(file)
 
@@ -212,9 +214,12 @@ def _now() -> str:
 
 def _write(file: Path, record: Review, key: Path) -> None:
     file.parent.mkdir(exist_ok=True)
-    signature_of(file).unlink(missing_ok=True)  # it would not fit if signing fails
-    write_json(file, record)
-    sign_evidence(file, key)
+    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
+        signed = Path(folder) / file.name
+        write_json(signed, record)
+        sign_evidence(signed, key)  # if that fails, the former record and its signature stay
+        for each in (signed, signature_of(signed)):
+            each.replace(file.with_name(each.name))
 
 
 def _not_replayed(folder: RunFolder, value: str) -> ReviewedRun:

@@ -9,6 +9,7 @@ from suite.errors import SuiteError
 from suite.files.signature import (
     MAX_SIGNATURE_BYTES,
     SignatureState,
+    fingerprint,
     make_key,
     public_key,
     sign_message,
@@ -32,12 +33,21 @@ def allowed(key: Path, tmp_path: Path) -> Path:
 
 
 def test_without_a_list_every_key_is_unknown(key: Path, tmp_path: Path) -> None:
-    assert (
-        verify_signature(
-            b"text", sign_message(b"text", key, NAMESPACE), NAMESPACE, tmp_path / "missing"
-        ).state
-        is SignatureState.UNKNOWN
+    verdict = verify_signature(
+        b"text", sign_message(b"text", key, NAMESPACE), NAMESPACE, tmp_path / "missing"
     )
+    assert verdict.state is SignatureState.UNKNOWN
+
+
+@pytest.mark.parametrize("file", ["key", "key.pub"])
+def test_a_valid_signature_tells_its_key(
+    file: str, key: Path, allowed: Path, tmp_path: Path
+) -> None:
+    """By the file of the private or of the public part, whether anybody knows the key or not."""
+    signature, by = sign_message(b"text", key, NAMESPACE), fingerprint(tmp_path / file)
+    for signers in (allowed, tmp_path / "missing"):
+        assert verify_signature(b"text", signature, NAMESPACE, signers).key == by
+    assert verify_signature(b"texT", signature, NAMESPACE, allowed).key is None
 
 
 def test_another_text_or_namespace_is_bad(key: Path, allowed: Path) -> None:

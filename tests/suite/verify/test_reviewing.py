@@ -18,7 +18,7 @@ from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
 from suite.files.signature import make_key, public_key, sign_message
 from suite.metrics.replayed_losses import AuditVerdict
-from suite.metrics.review_record import ReviewedRun
+from suite.metrics.review_record import ReviewedRun, read_review
 from suite.submission import evidence
 from suite.submission.evidence import signature_of
 from suite.submission.folder_names import RunFolder, review_path
@@ -67,9 +67,9 @@ def test_a_review_that_could_not_be_signed_is_repeated_and_keeps_its_draw(
     submission: Path, options: ReviewOptions, tmp_path: Path
 ) -> None:
     first = review_submission(submission, options, str)[1]
-    (tmp_path / "no_key").write_text("not a key")
+    (tmp_path / "no_agent").write_text(public_key(signing_key()))
     with pytest.raises(SuiteError, match="could not sign"):
-        review_submission(submission, replace(options, key=tmp_path / "no_key"), str)
+        review_submission(submission, replace(options, key=tmp_path / "no_agent"), str)
     assert review_submission(submission, options, str)[1].draws == first.draws
 
 
@@ -175,14 +175,6 @@ def test_a_review_that_contradicts_is_repeated(submission: Path, options: Review
     add_review({"run.audit.state.replayed_correct": 1})(submission)
     review_submission(submission, options, str)
     assert check_submission(submission).complies
-
-
-def test_a_review_that_somebody_edited_is_not_repeated(
-    submission: Path, options: ReviewOptions
-) -> None:
-    edit_signed_review()(submission)
-    with pytest.raises(SuiteError, match="was changed after it was signed"):
-        review_submission(submission, options, str)
 
 
 def marks(submission: Path) -> set[tuple[str, ...]]:
@@ -299,6 +291,25 @@ def test_a_fabricated_review_earns_no_mark(
 ) -> None:
     FABRICATED[name](submission)
     assert check_submission(submission).audited_by[submission / "lenet/pytorch/run_1"] == ()
+
+
+def test_an_unsigned_review_is_none_of_an_earlier_call(
+    submission: Path, options: ReviewOptions
+) -> None:
+    """The submitter may have chosen its value, which draws the epochs."""
+    FABRICATED["no signature"](submission)
+    (chosen,) = read_review(review_path(submission, "lab")).draws
+    (drawn,) = review_submission(submission, options, str)[1].draws
+    assert drawn.value != chosen.value
+
+
+@pytest.mark.parametrize("fabricate", [edit_signed_review(), forged(by_own_key("lab"))])
+def test_a_review_that_this_key_did_not_sign_is_not_repeated(
+    fabricate: Callable[[Path], object], submission: Path, options: ReviewOptions
+) -> None:
+    fabricate(submission)
+    with pytest.raises(SuiteError, match="was changed after it was signed, or was not signed with"):
+        review_submission(submission, options, str)
 
 
 @pytest.mark.parametrize(
