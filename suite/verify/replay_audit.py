@@ -19,6 +19,7 @@ from suite.catalog.audit_tolerances import FLOAT64, OUTSIDE, load_audit_toleranc
 from suite.catalog.frameworks import Framework
 from suite.catalog.rounds import judging_round
 from suite.errors import SuiteError
+from suite.files.redaction import machine_redactor
 from suite.machine.system import board_name, cpu_model
 from suite.metrics.audit_record import (
     RATE_ERROR,
@@ -209,7 +210,7 @@ class _Auditor:
             try:
                 sides.append(self._program(kept.file, epoch, window))
             except SuiteError as error:  # the other replays stand
-                self.unreplayed = f"{error} {MEND}"[:1000]
+                self.unreplayed = machine_redactor().text(f"{error} {MEND}")[:1000]
         for side in sides:
             own, replayed = replay_figures(
                 (side.losses, side.correct),

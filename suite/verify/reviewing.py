@@ -34,6 +34,7 @@ from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import write_json
 from suite.files.names import plain_name
+from suite.files.redaction import machine_redactor
 from suite.files.shell_command import shell_command
 from suite.files.signature import expect_key, fingerprint
 from suite.files.tree import files_below
@@ -227,8 +228,12 @@ def _not_replayed(folder: RunFolder, value: str) -> ReviewedRun:
     try:
         epoch = draw_epoch(folder.path, value).epoch
     except SuiteError as error:
-        return ReviewedRun(manifest, None, None, str(error)[:1000])
+        return ReviewedRun(manifest, None, None, _published(error))
     return ReviewedRun(manifest, epoch, None, "it was not replayed yet")
+
+
+def _published(error: SuiteError) -> str:
+    return machine_redactor().text(str(error))[:1000]
 
 
 def _replayed(
@@ -257,7 +262,7 @@ def _replayed(
         except OtherState:
             continue  # of another run, perhaps, that drew the same epoch
         except SuiteError as error:
-            reason = str(error)[:1000]
+            reason = _published(error)
         else:
             if state is not None:
                 reason = left_out or found.reason
@@ -307,7 +312,7 @@ def _models(
         try:
             model = _probed(load_workload(workload), served[name], tuple(runs), report)
         except SuiteError as error:
-            model = ReviewedModel(None, str(error)[:1000])
+            model = ReviewedModel(None, _published(error))
         yield place, model
 
 

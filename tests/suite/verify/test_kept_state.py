@@ -283,10 +283,12 @@ def test_a_program_that_trains_otherwise_than_its_run_says_is_refuted(
 def test_a_program_that_ends_in_a_replay_is_named_and_the_other_replays_stand(
     suite: Run, their_run: Path, tmp_path: Path
 ) -> None:
-    program = implementation(tmp_path / "program", "if len(sys.argv) > 3:\n    raise KeyError(7)\n")
+    program = implementation(
+        tmp_path / "program", "if len(sys.argv) > 3:\n    raise OSError('/home/jane/7')\n"
+    )
     answer = suite.refused(with_program(their_run, program, tmp_path), code=2)
     assert (
-        "epoch 1, ended with exit code 1: KeyError: 7. The run's own program could not"
+        "epoch 1, ended with exit code 1: OSError: $HOME/7. The run's own program could not"
         in answer.stdout
     )
     assert "compared with" in answer.stdout and "by the run's own program," not in answer.stdout

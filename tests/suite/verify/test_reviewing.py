@@ -44,7 +44,7 @@ def options(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ReviewOptions:
     """A known reviewer, whose machine can replay nothing."""
 
     def cannot(*arguments: object) -> None:
-        raise SuiteError("no environment")
+        raise SuiteError("no environment (/home/jane/.cache is empty)")
 
     for name in ("audit", "verify_implementations"):
         monkeypatch.setattr(reviewing, name, cannot)
@@ -169,6 +169,12 @@ def test_a_state_of_several_ranks_is_replayed_without_the_run_s_own_program(
     found = reviewing._replayed(folder, drawn, "value", given, own, str)
     (one,) = asked
     assert one.state is not None and (one.implementation, found.reason) == (program, reason)
+
+
+def test_a_review_names_no_folder_of_its_machine(submission: Path, options: ReviewOptions) -> None:
+    record = review_submission(submission, options, str)[1]
+    reasons = {each.reason for each in (*record.runs.values(), *record.models.values())}
+    assert reasons == {"no environment ($HOME/.cache is empty)"}
 
 
 def test_a_review_that_contradicts_is_repeated(submission: Path, options: ReviewOptions) -> None:
