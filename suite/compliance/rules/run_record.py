@@ -109,11 +109,11 @@ MAX_CLOCK_DIFFERENCE_S, MAX_SETUP_S, MAX_BEGUN_S = 120.0, 3600.0, 180.0
 to 16.7 s later in 374 real runs."""
 
 
-def is_command(command: Sequence[Any], name: str) -> bool:
-    """Whether the command is that one of the suite itself; a program that calls the suite's Python
-    interface has options of its own."""
+def is_command(command: Sequence[Any], *names: str) -> bool:
+    """Whether the command is one of these of the suite itself; a program that calls the suite's
+    Python interface has options of its own."""
     words = [str(word) for word in command[:2]]
-    return len(words) == 2 and words[0].rpartition("/")[2] in PROGRAMS and words[1] == name
+    return len(words) == 2 and words[0].rpartition("/")[2] in PROGRAMS and words[1] in names
 
 
 def _version(context: BundleContext, typed: str) -> Violations:
@@ -145,12 +145,9 @@ def _meters(context: BundleContext, choice: str | None) -> Violations:
             yield Violation(node.meters_file, expected, observed)
 
 
-def _options(command: Sequence[Any]) -> dict[str, str] | None:
-    """The options of a `suite run` command, the last of each, flags with an empty value; None for
-    any other command."""
+def _options(command: Sequence[Any]) -> dict[str, str]:
+    """The options of a command, the last of each, flags with an empty value."""
     words = [str(word) for word in command]
-    if "run" not in words[:4]:
-        return None
     options: dict[str, str] = {}
     for index, word in enumerate(words):
         name, has_value, value = word.partition("=")
@@ -165,7 +162,7 @@ def _runs(context: BundleContext) -> Violations:
     suite's Python interface has a command of its own."""
     words = [str(word) for word in context.run.command]
     program = words[0].rpartition("/")[2] if words else ""
-    if len(words) < 2 or words[1] not in COMMANDS:
+    if not is_command(words, *COMMANDS):
         if not words or program == PROGRAMS[0]:
             yield Violation(
                 RUN,
@@ -265,9 +262,9 @@ def _allowed(context: BundleContext) -> Violations:
 
 def _command(context: BundleContext) -> Violations:
     """Check every option that was typed against the request that was made of it."""
-    options = _options(context.run.command)
-    if options is None:
+    if not is_command(context.run.command, "run"):
         return
+    options = _options(context.run.command)
     short = options.get("--short", "")
     if short.isdecimal() and len(short) < MAX_DIGITS:  # names the step limit in epochs
         options["--steps"] = str(int(short) * steps_per_epoch(context.request))
@@ -287,10 +284,9 @@ def _command(context: BundleContext) -> Violations:
             expected = f"{path} = {typed}, as the command says ({option} {typed})"
             yield Violation(RUN, expected, f"{requested!r}")
     yield from _data(context, options.get("--data"))
-    if is_command(context.run.command, "run"):
-        yield from _untyped(context, options)
-        yield from _version(context, options.get("--framework", "").partition("==")[2])
-        yield from _meters(context, options.get("--meters"))
+    yield from _untyped(context, options)
+    yield from _version(context, options.get("--framework", "").partition("==")[2])
+    yield from _meters(context, options.get("--meters"))
 
 
 def _data(context: BundleContext, typed: str | None) -> Violations:

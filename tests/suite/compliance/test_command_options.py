@@ -33,6 +33,26 @@ def test_a_stall_analysis_has_runs_of_the_open_division(context: BundleContext) 
 
 
 @pytest.mark.parametrize(
+    ("words", "is_found"),
+    [
+        (("suite", "run"), True),
+        (("/venv/bin/suite", "run"), True),
+        (("-m", "run"), True),
+        (("experiment.py", "run"), False),
+        (("suite", "reproduce", "run"), False),
+    ],
+)
+def test_only_the_options_of_the_suite_s_own_run_are_compared(
+    words: tuple[str, ...], is_found: bool, context: BundleContext
+) -> None:
+    """Of a program that calls `suite.api.run`, they may mean something else."""
+    made = varied(context, run={"command": (*words, "--seed", "77", "--gpus", "0")})
+    for check, expected in (("command-agrees", "seed"), ("command-runs", "only options")):
+        given = [each for each in found(check, made) if each.expected.startswith(expected)]
+        assert bool(given) is is_found
+
+
+@pytest.mark.parametrize(
     ("typed", "is_found"),
     [(".", False), ("link", False), ("mnist", False), ("digits", True), ("synthetic", True)],
 )
