@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from reference_impls.contract import ASYNCHRONOUS, WAITING
-from suite.bundle.layout import RUN
+from suite.bundle.layout import RUN, SYSTEM
+from suite.bundle.machines import different_fields
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import SuiteError
 from suite.files.schema import Positive
@@ -54,7 +55,7 @@ def declare_entries(
     records.update(
         {
             record.run_id: record
-            for record in _scan(scanned)
+            for record in _scan(scanned, runs)
             if record.study is None and entry_key(record.request) in entries
         }
     )
@@ -89,9 +90,9 @@ def _declare(
     )
 
 
-def _scan(folders: Sequence[Path]) -> Iterator[RunRecord]:
-    """The record of every run at or below the folders, whether it finished or not; raises
-    SuiteError for a folder that does not exist."""
+def _scan(folders: Sequence[Path], runs: Sequence[Bundle]) -> Iterator[RunRecord]:
+    """The record of every run at or below the folders, finished or not, that may be of the same
+    submission as ``runs``; raises SuiteError for a folder that does not exist."""
     for folder in folders:
         if not folder.is_dir():
             raise SuiteError(
@@ -99,5 +100,16 @@ def _scan(folders: Sequence[Path]) -> Iterator[RunRecord]:
                 " started."
             )
         for path in sorted(folder.rglob(RUN)):
-            if not path.is_symlink():
-                yield Bundle(path.parent).run()
+            bundle = Bundle(path.parent)
+            if not path.is_symlink() and _is_beside(bundle, runs[0]):
+                yield bundle.run()
+
+
+def _is_beside(launch: Bundle, run: Bundle) -> bool:
+    """Whether a launch has the round, the version of the suite and the system of a run; one that
+    ended before it described its system may have been on any."""
+    record, other = launch.run(), run.run()
+    if (record.round, record.suite_version) != (other.round, other.suite_version):
+        return False
+    is_described = (launch.path / SYSTEM).is_file()
+    return not (is_described and different_fields(launch.json(SYSTEM), run.json(SYSTEM)))

@@ -98,6 +98,32 @@ def test_runs_of_a_study_are_no_launches_of_the_entry(tmp_path: Path) -> None:
         assert (entry.planned_runs, len(entry.launches)) == (count, count)
 
 
+@pytest.mark.parametrize(
+    ("record", "system", "is_declared"),
+    [
+        ({}, None, True),
+        ({}, {}, True),
+        ({}, {"libraries": {}}, True),
+        ({}, {"power_mode": "15W: nvpmodel 2"}, False),
+        ({"suite_version": "0.0.1"}, None, False),
+        ({"round": "v0.2"}, None, False),
+    ],
+)
+def test_launches_on_another_system_or_by_another_version_are_of_another_entry(
+    record: dict[str, Any], system: dict[str, Any] | None, is_declared: bool, tmp_path: Path
+) -> None:
+    """A launch that ended before it described its system may be of this one."""
+    folder = tmp_path / "runs"
+    (run,) = make_runs(folder, 1)
+    launch = failed_run(folder, run, "failed")
+    for name, changes in (("run.json", record), ("system.json", system)):
+        path = launch / name if (launch / name).exists() else run / name
+        if changes is not None:
+            (launch / name).write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    (entry,) = declare_entries([Bundle(run)], (folder,), None)
+    assert len(entry.launches) == 1 + is_declared
+
+
 def test_a_folder_for_launches_that_does_not_exist_is_an_error(
     offer: PackageRequest, tmp_path: Path
 ) -> None:
