@@ -23,6 +23,7 @@ from suite.files.name_forms import find_names
 from suite.files.names import plain_name
 from suite.files.paths import checkout
 from suite.files.redaction import names_of_machine
+from suite.files.schema import problem_of
 from suite.files.spreadsheet import problem_of_text
 from suite.submission.declaration import (
     ADDRESSES,
@@ -30,6 +31,7 @@ from suite.submission.declaration import (
     Code,
     Declaration,
     DeclaredImplementation,
+    Notes,
     SystemAvailability,
 )
 from suite.submission.folder_names import (
@@ -40,7 +42,7 @@ from suite.submission.folder_names import (
     undeclared_submission,
     withdrawal_beside,
 )
-from suite.submission.launches import declare_entries
+from suite.submission.launches import FINISHED, declare_entries
 from suite.submission.signature import sign_submission
 
 PUBLIC = ("workload", "framework", "model", "platform")
@@ -91,7 +93,7 @@ def package_runs(runs: Sequence[Path], request: PackageRequest, root: Path) -> P
     written, for an unsealed bundle, runs on different machines, runs made for another organization,
     and a folder that exists.
     """
-    problem = problem_of_text(request.notes)
+    problem = problem_of_text(request.notes) or problem_of(request.notes, Notes)
     if problem is not None:
         raise SuiteError(f"--notes is refused: {problem}; write a plain sentence.")
     bundles = sorted((Bundle(path) for path in runs), key=lambda bundle: bundle.run().run_id)
@@ -160,9 +162,14 @@ def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, B
     """Each bundle by its folder in the submission."""
     folders: dict[Path, Bundle] = {}
     for bundle in bundles:
-        of_run = bundle.run().request
+        run, of_run = bundle.run(), bundle.run().request
         bundle.expect_sealed("submit only runs that `suite run` finished")
-        if bundle.run().study is not None:
+        if run.status != FINISHED:
+            raise SuiteError(
+                f"{bundle.path} did not finish (its status is {run.status!r}); leave it out, and"
+                " declare it with --launches."
+            )
+        if run.study is not None:
             raise SuiteError(
                 f"{bundle.path} was made for a study, and runs of studies are not submitted: make"
                 " the entry's runs with `suite run`, and show the study with `suite report`."

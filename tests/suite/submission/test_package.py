@@ -153,11 +153,34 @@ def test_a_folder_in_a_bundle_that_is_a_link_holds_none_of_its_files(
         package_runs(paths, offer, tmp_path / "submissions")
 
 
-def test_a_run_of_a_study_is_not_packaged(offer: PackageRequest, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (
+            {"study": StudyMark("Batches", (("batch_size", "16"),), 5).to_dict()},
+            "run2 was made for a study",
+        ),
+        ({"status": "interrupted"}, "run2 did not finish"),
+        ({"status": "failed"}, "run2 did not finish"),
+    ],
+)
+def test_a_run_of_a_study_or_one_that_did_not_finish_is_not_packaged(
+    record: dict[str, object], words: str, offer: PackageRequest, tmp_path: Path
+) -> None:
     paths = make_runs(tmp_path / "runs", 3)
     bundle = EditableBundle(paths[1])
-    bundle.run["study"] = StudyMark("Batches", (("batch_size", "16"),), 5).to_dict()
+    bundle.run |= record
     bundle.save()
-    with pytest.raises(SuiteError, match="run2 was made for a study"):
+    with pytest.raises(SuiteError, match=words):
         package_runs(paths, offer, tmp_path / "submissions")
     assert not (tmp_path / "submissions").exists()
+
+
+def test_notes_that_a_declaration_cannot_hold_are_refused_before_anything_is_written(
+    offer: PackageRequest, tmp_path: Path
+) -> None:
+    paths, longest = make_runs(tmp_path / "runs", 1), replace(offer, notes=4000 * "x")
+    with pytest.raises(SuiteError, match="--notes is refused: expected a string of length <= 4000"):
+        package_runs(paths, replace(longest, notes=4001 * "x"), tmp_path / "submissions")
+    assert not (tmp_path / "submissions").exists()
+    assert package_runs(paths, longest, tmp_path / "submissions").is_dir()
