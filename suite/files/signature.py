@@ -23,6 +23,7 @@ MAX_MESSAGE_BYTES = 8 * 2**20
 LIMIT_S = 20
 PROGRAM = "ssh-keygen"
 _FIRST_LINE = "-----BEGIN SSH SIGNATURE-----"
+_Done = subprocess.CompletedProcess[bytes]
 
 
 class SignatureState(str, enum.Enum):
@@ -66,7 +67,7 @@ def sign_message(message: bytes, key: Path, namespace: str) -> str:
     with _folder(message) as folder:
         path = folder / "message"
         arguments = ["-Y", "sign", "-q", "-f", str(key.absolute()), "-n", namespace, str(path)]
-        _refuse_failure(_run_ssh_keygen(arguments, None, limit_s=None), f"sign with {key}")
+        _succeeded(_run_ssh_keygen(arguments, None, limit_s=None), f"sign with {key}")
         return (folder / "message.sig").read_text(encoding="ascii")
 
 
@@ -89,14 +90,10 @@ def verify_signature(
         if plain is None or plain.returncode != 0:
             return _refused(plain)
         key = plain.stdout.decode("ascii", errors="replace").strip().rpartition(" ")[2]
-        found = (
-            _run_ssh_keygen(["-Y", "find-principals", "-s", path, "-f", str(allowed_signers)])
-            if allowed_signers.is_file()
-            else None
-        )
-        for name in _principals(found):
-            by_name = ["-s", path, "-f", str(allowed_signers), "-I", name]
-            whole = _run_ssh_keygen(["-Y", "verify", "-n", namespace, *by_name], message)
+        by = ["-s", path, "-f", str(allowed_signers)]
+        for name in _principals(_run_ssh_keygen(["-Y", "find-principals", *by])):
+            by_name = ["-Y", "verify", "-n", namespace, *by, "-I", name]
+            whole = _run_ssh_keygen(by_name, message)
             if whole is not None and whole.returncode == 0:
                 return SignatureVerdict(SignatureState.KNOWN, signer=name, key=key)
     return SignatureVerdict(
@@ -118,7 +115,7 @@ def make_key(path: Path, comment: str) -> None:
             f"The key {path} cannot be written: {error.strerror}; choose another --key."
         ) from error
     done = _run_ssh_keygen(["-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)])
-    _refuse_failure(done, f"make the key {path}")
+    _succeeded(done, f"make the key {path}")
 
 
 def public_key(path: Path) -> str:
@@ -132,23 +129,19 @@ def fingerprint(path: Path) -> str:
 
 
 def _read_key(path: Path, option: str) -> list[str]:
-    done = _run_ssh_keygen([option, "-f", str(path)])
-    if done is None or done.returncode != 0:
-        raise SuiteError(
-            f"{path} cannot be read as an SSH key:"
-            f" {_decoded(done.stderr) if done else 'ssh-keygen is missing'}."
-        )
+    done = _succeeded(_run_ssh_keygen([option, "-f", str(path)]), f"read the key {path}")
     return done.stdout.decode("ascii", errors="replace").split()
 
 
-def _refuse_failure(done: "subprocess.CompletedProcess[bytes] | None", what: str) -> None:
+def _succeeded(done: _Done | None, what: str) -> _Done:
     if done is None:
         raise SuiteError(f"{PROGRAM} is missing; install OpenSSH 8.2 or later.")
     if done.returncode != 0:
         raise SuiteError(f"{PROGRAM} could not {what}: {_decoded(done.stderr)}.")
+    return done
 
 
-def _refused(done: "subprocess.CompletedProcess[bytes] | None") -> SignatureVerdict:
+def _refused(done: _Done | None) -> SignatureVerdict:
     if done is None:
         return SignatureVerdict(SignatureState.UNVERIFIED, reason=f"{PROGRAM} did not answer")
     if b"nsupported" in done.stderr or b"unknown option" in done.stderr or b"usage:" in done.stderr:
@@ -158,7 +151,7 @@ def _refused(done: "subprocess.CompletedProcess[bytes] | None") -> SignatureVerd
     return SignatureVerdict(SignatureState.BAD, reason="the signature does not match the content")
 
 
-def _principals(found: "subprocess.CompletedProcess[bytes] | None") -> tuple[str, ...]:
+def _principals(found: _Done | None) -> tuple[str, ...]:
     if found is None or found.returncode != 0:
         return ()
     names = found.stdout.decode("utf-8", errors="replace").splitlines()
@@ -179,7 +172,7 @@ def _folder(message: bytes, signature: str | None = None) -> Iterator[Path]:
 
 def _run_ssh_keygen(
     arguments: Sequence[str], message: bytes | None = b"", limit_s: float | None = LIMIT_S
-) -> "subprocess.CompletedProcess[bytes] | None":
+) -> _Done | None:
     """Run ssh-keygen; None where it is missing or took too long. Without a message it has the
     terminal, to ask for a passphrase."""
     try:

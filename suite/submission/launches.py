@@ -52,13 +52,9 @@ def declare_entries(
     """
     records = {record.run_id: record for record in (bundle.run() for bundle in runs)}
     entries = {entry_key(record.request): record.request for record in records.values()}
-    records.update(
-        {
-            record.run_id: record
-            for record in _scan(scanned, runs)
-            if record.study is None and entry_key(record.request) in entries
-        }
-    )
+    for record in _scan(scanned, runs):
+        if record.study is None and entry_key(record.request) in entries:
+            records[record.run_id] = record
     split = {
         split_key(request) for request in entries.values() if timing_of(request) == ASYNCHRONOUS
     }
@@ -109,7 +105,7 @@ def _is_beside(launch: Bundle, run: Bundle) -> bool:
     """Whether a launch has the round, the version of the suite and the system of a run; one that
     ended before it described its system may have been on any."""
     record, other = launch.run(), run.run()
-    if (record.round, record.suite_version) != (other.round, other.suite_version):
-        return False
-    is_described = (launch.path / SYSTEM).is_file()
-    return not (is_described and different_fields(launch.json(SYSTEM), run.json(SYSTEM)))
+    described = launch if (launch.path / SYSTEM).is_file() else run
+    return (record.round, record.suite_version) == (other.round, other.suite_version) and not (
+        different_fields(described.json(SYSTEM), run.json(SYSTEM))
+    )

@@ -110,9 +110,7 @@ def package_runs(runs: Sequence[Path], request: PackageRequest, root: Path) -> P
     evidence = {probe_path(folder, *_subject(path)): path for path in request.probes} | _audits(
         folder, folders, request
     )
-    entries = declare_entries(bundles, request.launches, request.planned_runs)
     code = code_of(checkout())
-    implementations = _implementations(bundles, request, code)
     declaration = Declaration(
         SCHEMA,
         request.organization,
@@ -121,8 +119,8 @@ def package_runs(runs: Sequence[Path], request: PackageRequest, root: Path) -> P
         __version__,
         code,
         request.notes,
-        entries,
-        implementations,
+        declare_entries(bundles, request.launches, request.planned_runs),
+        _implementations(bundles, request, code),
     )
     with _removed_on_failure(folder):
         for run_folder, bundle in folders.items():
@@ -166,8 +164,7 @@ def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, B
         bundle.expect_sealed("submit only runs that `suite run` finished")
         if run.status != FINISHED:
             raise SuiteError(
-                f"{bundle.path} did not finish (its status is {run.status!r}); leave it out, and"
-                " declare it with --launches."
+                f"{bundle.path} did not finish; leave it out, and declare it with --launches."
             )
         if run.study is not None:
             raise SuiteError(

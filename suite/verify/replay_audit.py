@@ -148,12 +148,10 @@ class _Auditor:
         self, recorded: tuple[float, ...]
     ) -> tuple[ReplayedLosses, tuple[float, ...] | None]:
         """Both sides' losses; and where they agree, those at a wrong learning rate."""
-        float64, plain = None, None
+        float64, by_shares = None, False
         if self._request.parallel.ranks > 1 and self.has_referee:
             float64, by_shares = self._in_float64(self._request)
-            plain = None if by_shares else self._plain(self._request).losses
-        else:
-            plain = self._plain(self._request).losses
+        plain = None if by_shares else self._plain(self._request).losses
         losses = self._with_referee(self._request, recorded, plain, float64)
         if plain is None or compare_losses(losses).verdict is not AuditVerdict.AGREES:
             return losses, None

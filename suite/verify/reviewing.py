@@ -249,9 +249,11 @@ def _replayed(
     An implementation outside the checkout, ``own`` by name, trains from the state, too."""
     drawn = "nothing drawn" if run.epoch is None else f"drawn epoch {run.epoch}"
     report(f"{'/'.join(folder.path.parts[-3:])}, {drawn}")
-    handed_in = [
-        HandedIn(state, run.epoch or 0, value) for state in _candidates(options.states, run.epoch)
-    ]
+    handed_in: list[HandedIn] = []
+    if options.states is not None and run.epoch is not None:
+        # each run's state has the same name, and the log's digests tell whose it is
+        found_below = files_below(options.states, state_name(run.epoch))
+        handed_in = [HandedIn(state, run.epoch, value) for state in found_below]
     missing = NOT_ITS_STATE if handed_in else NO_STATE
     reason = run.reason if run.epoch is None else missing.format(state_name(run.epoch))
     place, left_out = _own_program(folder, own)
@@ -282,16 +284,8 @@ def _own_program(folder: RunFolder, own: Mapping[str, Framework]) -> tuple[Path 
     return Path(str(own[folder.framework].outside)), None
 
 
-def _candidates(states: Path | None, epoch: int | None) -> Iterator[Path]:
-    """Files that may be the state: each run's has the same name, and the log's digests tell whose
-    it is."""
-    if states is not None and epoch is not None:
-        yield from files_below(states, state_name(epoch))
-
-
 def _model(folder: RunFolder) -> str:
-    """The name of the model that a run trained, and of the implementation."""
-    return f"{folder.workload}/{folder.framework}"
+    return "/".join(folder.trained)
 
 
 def _request(folder: RunFolder) -> Request:

@@ -161,9 +161,8 @@ def _runs(context: BundleContext) -> Violations:
     """Check that the command starts runs, with options that it has; a program that calls the
     suite's Python interface has a command of its own."""
     words = [str(word) for word in context.run.command]
-    program = words[0].rpartition("/")[2] if words else ""
     if not is_command(words, *COMMANDS):
-        if not words or program == PROGRAMS[0]:
+        if not words or words[0].rpartition("/")[2] == PROGRAMS[0]:
             yield Violation(
                 RUN,
                 f"a command that starts a run: suite {' or suite '.join(COMMANDS)}",
