@@ -47,8 +47,8 @@ MIN_READINGS, MIN_DEVIATION, MIN_CORRELATION = 20, 0.015, 0.6
 """Of nine real runs of 35 to 225 readings the smallest correlation is 0.98, at the smallest
 standard deviation, 0.015 of the cores."""
 CLOSE_DEVIATION, CLOSE_CORRELATION = 0.008, 0.9
-"""Of 22 real runs of v0.3 the smallest correlations are 0.930, at a deviation of 0.018, and 0.931, at 0.011:
-one tick in a second is a hundredth of a core."""
+"""Of 22 real runs of v0.3 the smallest correlations are 0.930, at a deviation of 0.018, and 0.931,
+at 0.011: one tick in a second is a hundredth of a core."""
 LOST_TICKS = 0.2
 """Cores. The utilisation is a share of the ticks that the kernel counted: a virtual machine counted
 a tenth too few in an honest run, 0.21 apart."""
