@@ -1,6 +1,7 @@
 """The library behind the command line: the script of docs/api.md, comparisons, sweeps and analyses;
 nothing is printed."""
 
+import inspect
 import math
 import re
 import subprocess
@@ -74,6 +75,27 @@ def test_the_functions_that_the_page_names_exist(written: str, holder: object) -
     page = (repository_root() / "docs/api.md").read_text(encoding="utf-8")
     named = set(re.findall(rf"{written}\.(\w+)\(", page))
     assert named and [name for name in named if not hasattr(holder, name)] == []
+
+
+def test_the_calls_that_the_page_shows_fit_the_functions() -> None:
+    """``x=…`` is given by its name, everything else may be given by its position."""
+    page = (repository_root() / "docs/api.md").read_text(encoding="utf-8")
+    rows = [row.split(" | ")[0] for row in page.splitlines() if row.startswith("| `")]
+    calls = [call for row in rows for call in re.findall(r"`(\w+)\((.*?)\)`", row)]
+    assert len(calls) > 15
+    for name, written in calls:
+        known = list(inspect.signature(getattr(api, name)).parameters)
+        named = [each[:-2] for each in written.split(", ") if each.endswith("=…")]
+        placed = [each.partition("=")[0] for each in written.split(", ") if "=…" not in each]
+        assert placed == known[: len(placed)] and set(named) <= set(known), name
+
+
+def test_the_timing_of_a_run_from_python_is_as_the_page_says(home: Path) -> None:
+    page = (repository_root() / "docs/api.md").read_text(encoding="utf-8")
+    assert "that of `suite run`, else synchronised" in page
+    on_gpu = replace(OPTIONS, framework="pytorch", accelerator=api.Accelerator.CUDA)
+    found = [api.resolve(each).training.timing for each in (replace(on_gpu, timing=None), on_gpu)]
+    assert found == ["asynchronous", "synchronised"]
 
 
 def test_a_run_reports_progress_and_prints_nothing(
