@@ -432,7 +432,7 @@ PRESETS = (
         "",
         "Time to target",
         "runs that reach their target",
-        "suite run --workload lenet --seed 1",
+        "suite run --division closed --workload lenet",
         "epochs:time_to_target",
     ),
 )

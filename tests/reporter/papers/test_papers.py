@@ -118,6 +118,7 @@ def test_without_data_the_reason_is_one_sentence(preset: Preset, paper_frames: F
     nothing = draw_preset(preset, paper_frames.of_entries(paper_frames.entries.iloc[:0]))
     assert isinstance(nothing, Missing) and nothing.reason and not nothing.reason.endswith(".")
     assert preset.needs and preset.make.startswith(("suite ", "sudo "))
+    assert "--division" in preset.make or "suite run" not in preset.make
 
 
 def test_presets_have_distinct_names_and_cover_the_two_studies() -> None:
