@@ -146,8 +146,6 @@ def _data_sets() -> str:
 
 
 def _proof(definition: DataSetDefinition) -> str:
-    if definition.archive is not None:
-        return "MD5 of the published archive"
     if definition.files:
         return "SHA-256 of every file's content"
     if definition.recipe is not None:

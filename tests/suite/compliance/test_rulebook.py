@@ -6,6 +6,7 @@ import pytest
 
 from reference_impls.schedules import one_cycle
 from suite.catalog.accuracies import ReferenceAccuracies, RunAccuracies
+from suite.catalog.data_sets import load_data_sets
 from suite.catalog.reference_points import frozen_points
 from suite.catalog.rounds import load_round
 from suite.catalog.scoring import load_scoring
@@ -58,6 +59,18 @@ def test_every_rule_named_in_the_text_exists() -> None:
 
 def test_an_outdated_table_is_rendered_anew() -> None:
     assert rulebook.render(CHECKS.replace(CORE[0].sentence, "Anything goes.")) == CHECKS
+
+
+@pytest.mark.parametrize("name", [each.name for each in load_data_sets() if each.files])
+def test_a_data_set_is_proved_by_the_digests_of_the_files_that_a_run_reads(name: str) -> None:
+    (proof,) = re.findall(rf"^\| `{name}` \| .* \| (.*) \|$", TEXT, re.MULTILINE)
+    assert proof == "SHA-256 of every file's content"
+
+
+def test_only_one_place_says_how_many_runs_a_target_needs() -> None:
+    chapter = TEXT.split("### How a target is set")[1].split("\n### Adaptations")[0]
+    assert re.findall(r"(\w+) runs\s(?=in|on)", chapter) == ["six"]
+    assert SCORING.targets.min_runs == 6
 
 
 def numbers(text: str) -> list[float]:
