@@ -12,6 +12,7 @@ from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import (
     Capability,
     load_implementation,
+    refuse_adaptation,
     refuse_layout,
     refuse_without,
 )
@@ -110,6 +111,15 @@ def test_data_in_a_layout_that_it_does_not_read_is_refused(tmp_path: Path) -> No
     with pytest.raises(SuiteError, match="layout idx; 'cifar10' is in the layout cifar10"):
         refuse_layout(framework, load_data_set("cifar10"))
     refuse_layout(load_implementation(written(tmp_path)), load_data_set("cifar10"))
+
+
+def test_an_implementation_that_adapts_no_checkpoint_declares_it(tmp_path: Path) -> None:
+    page = (repository_root() / "docs/implementing.md").read_text(encoding="utf-8")
+    assert "\n| `whole_models_only` | true or false | false |" in page
+    refuse_adaptation(load_implementation(written(tmp_path)), "lenet-adapt")
+    framework = load_implementation(written(tmp_path, MANIFEST + "whole_models_only = true\n"))
+    with pytest.raises(SuiteError, match="trains whole models only, and 'lenet-adapt' adapts"):
+        refuse_adaptation(framework, "lenet-adapt")
 
 
 def test_the_digest_is_that_of_sha256sum(tmp_path: Path) -> None:
