@@ -1,7 +1,7 @@
 """The `suite` command: loads the module of the command that was typed and turns every failure into
 one sentence and an exit code.
 
-0 done, 1 does not comply, 2 error.
+0 done, 1 does not comply or agree, 2 error.
 """
 
 import functools
@@ -247,7 +247,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
     help="Benchmark DNN training on edge devices.",
     epilog=(
-        "Each command's --help ends with an example. Exit code: 0 done, 1 does not comply, 2 error."
+        "Each command's --help ends with an example. Exit code: 0 done, 1 does not comply or agree,"
+        " 2 error."
     ),
 )
 

@@ -136,6 +136,16 @@ def test_a_linpack_record_has_the_keys_of_its_format(say: Say, tmp_path: Path) -
     assert set(printed) == {"format", *json_formats()["linpack"].keys}
 
 
+@pytest.mark.parametrize("command", ["quick", "night"])
+def test_a_plan_of_looks_is_printed_by_the_commands_that_its_format_names(
+    command: str, say: Say
+) -> None:
+    division = ("--division", "open") if command == "night" else ()
+    printed, _, code = say(command, "lenet", "--framework", "fake", *division, "--dry-run")
+    assert (printed["format"], code) == ("quick-plan/1", 0)
+    assert f"suite {command} --dry-run" in json_formats()["quick-plan"].printed_by
+
+
 @pytest.mark.parametrize(
     "words",
     [
