@@ -50,8 +50,8 @@ class RunSettings:
         int | None,
         Option(
             help=(
-                "Data-loading processes (default: 4 on a GPU, else 0: the training process loads"
-                " the data)."
+                "Data-loading processes (default: up to 4 on a GPU, else 0: the training process"
+                " loads the data)."
             )
         ),
     ] = None

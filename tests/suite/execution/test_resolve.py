@@ -17,6 +17,7 @@ from suite.execution import resolve
 from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Shares, Wire
 from suite.execution.resolve import choose_data, resolve_options, validate_request
 from suite.experiments.one_run import _with_own_data
+from suite.files.paths import repository_root
 from suite.launch.placement import Placement
 
 RESNET = RunOptions(Division.OPEN, "generic", "resnet18", "pytorch")
@@ -118,6 +119,8 @@ def test_loading_workers_are_for_gpus_unless_they_are_typed(monkeypatch: Any) ->
             gpu = {"accelerator": Accelerator.CUDA, **changes}
             found.append(resolved(LENET, **gpu).loading.workers)
     assert found == [2, 0, 0, 7, 4, 0, 0, 7]
+    page = (repository_root() / "docs/data.md").read_text(encoding="utf-8")
+    assert "| n (default: up to 4 with a GPU) |" in page
 
 
 def test_every_rank_has_a_sample_of_the_smallest_mini_batch() -> None:
