@@ -2,6 +2,7 @@
 modes put back."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -81,6 +82,13 @@ def test_a_grid_has_every_combination_and_each_seed_is_a_round() -> None:
         ("fake", 8),
         ("fake", 16),
     ]
+
+
+def test_the_page_names_every_setting_of_a_matrix() -> None:
+    page = (repository_root() / "docs/tuning.md").read_text(encoding="utf-8")
+    rows = page.partition("| setting | value |")[2].partition("\n\n")[0].splitlines()
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row.rpartition(" | ")[0])}
+    assert vars(Values()).keys() <= named
 
 
 def test_a_list_of_points_is_run_as_it_is() -> None:
