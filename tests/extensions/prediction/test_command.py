@@ -3,6 +3,7 @@ line."""
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from suite import api
 from suite.cli.app import main
 from suite.extensions.prediction.command import FORMAT
+from suite.files.paths import repository_root
 from tests.extensions.prediction.boards import MODES, profile
 
 Say = Callable[..., tuple[str, str, int]]
@@ -100,6 +102,12 @@ def test_json_has_the_keys_of_its_format(say: Say, table: Path) -> None:
     assert (code, set(found)) == (0, {"format", *FORMAT.keys})
     assert (found["limits"], found["minimised"]) == ({"time": 1200.0}, "energy")
     assert found["recommended"]["time_s"]["high"] >= found["recommended"]["time_s"]["low"]
+
+
+def test_the_readmes_question_is_answered(say: Say, table: Path) -> None:
+    page = (repository_root() / "README.md").read_text(encoding="utf-8")
+    (words,) = re.findall(r"`suite predict ([^`]*)`", page)
+    assert say(words.replace("modes.csv", str(table)))[2] == 0
 
 
 def test_every_mode_is_written(say: Say, table: Path, tmp_path: Path) -> None:
