@@ -44,9 +44,9 @@ the GPU was lost."""
 
 
 class NvmlMeter(ChannelMeter):
-    """Channels that a GPU supports of ``gpu<n>.power`` (W), ``.energy`` (J, a counter; Volta and
-    later), ``.utilisation`` (%), ``.memory_used`` (B), ``.frequency`` and ``.memory_frequency``
-    (Hz), ``.temperature`` (degC) and ``.throttle_reasons`` (bits).
+    """Channels: ``gpu<n>.power`` (W), ``.energy`` (J, a counter; Volta and later),
+    ``.utilisation`` (%), ``.memory_used`` (B), ``.frequency`` and ``.memory_frequency`` (Hz),
+    ``.temperature`` (degC) and ``.throttle_reasons`` (bits), if the GPU has them.
 
     The driver renews power ten to fifty times a second at most. Source: NVIDIA NVML API reference.
     """
