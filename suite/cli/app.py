@@ -247,8 +247,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
     help="Benchmark DNN training on edge devices.",
     epilog=(
-        "Each command's --help ends with an example. Exit code: 0 done, 1 does not comply or agree,"
-        " 2 error."
+        "Each --help ends with an example. Exit code: 0 done, 1 does not comply or agree, 2 error."
     ),
 )
 
