@@ -48,6 +48,7 @@ from suite.files.names import nearest, plain_name
 from suite.files.shell_command import shell_command
 from suite.launch.child_environment import usable_cores
 from suite.machine.identify import resolve_device
+from suite.metrics.loss_band import refuse_without_bands
 
 RUNS = Path("runs")
 GPU_WORKERS = 4
@@ -83,6 +84,8 @@ def resolve_options(
     run_id = new_run_id(workload.name, framework.name)
     training = _training(options, workload, framework, device.device, choice, prepared)
     training = training._replace(output_directory=str((output or RUNS / run_id).absolute()))
+    if options.short is not None and options.division is Division.CLOSED:
+        refuse_without_bands(contract.request_to_dict(training), options.short)
     used = None
     if options.nonce is not None:
         used = use_nonce(

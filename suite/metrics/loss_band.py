@@ -11,13 +11,18 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from suite.catalog.reference_losses import ReferenceLosses, load_reference_losses
+from suite.catalog.reference_points import setting_of
+from suite.catalog.rounds import current_round
+from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import student_t_quantile
 
 LEVEL = 0.01
 MIN_RUNS = 4
+_UNKNOWN = "no losses of reference runs are known"
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,18 @@ def _band(epoch: int, logs: Sequence[float], level: float) -> Band:
     return Band(epoch, math.exp(mean - margin), math.exp(mean + margin), len(logs))
 
 
+def _bands_at(
+    setting: tuple[int, float, int], workload: str, rate_tolerance: float, epochs: int
+) -> tuple[Band, ...] | None:
+    """The bands of the first ``epochs`` epochs at a setting of a reference point (batch size,
+    learning rate, local batch size or 0); None where no losses are known."""
+    for each in _losses(workload):
+        is_same = (each.batch_size, each.local_batch_size or 0) == (setting[0], setting[2])
+        if is_same and abs(setting[1] / each.base_learning_rate - 1) <= rate_tolerance:
+            return loss_bands(each, epochs)
+    return None
+
+
 def why_other(
     losses: Mapping[int, float],
     workload: str,
@@ -60,32 +77,30 @@ def why_other(
     rate_tolerance: float,
 ) -> str | None:
     """Why a run's losses do not show that it learns as the reference does; None where all are
-    inside their bands.
-
-    ``losses`` are the mean losses of its whole epochs, by their numbers; ``setting`` is that of a
-    reference point: batch size, learning rate, local batch size or 0.
-    """
-    batch_size, rate, local = setting
+    inside their bands. ``losses`` are the mean losses of its whole epochs, by their numbers."""
     try:
-        known = _losses(workload)
+        bands = _bands_at(setting, workload, rate_tolerance, max(losses, default=0))
     except SuiteError as error:
         return str(error)
-    for reference in known:
-        is_same = (reference.batch_size, reference.local_batch_size or 0) == (batch_size, local)
-        if is_same and abs(rate / reference.base_learning_rate - 1) <= rate_tolerance:
-            held = [
-                band
-                for band in loss_bands(reference, max(losses, default=0))
-                if band.epoch in losses
-            ]
-            return (
-                next(_losses_outside(losses, held), None)
-                if held
-                else "no epoch has a mean loss that can be compared with the reference's"
-            )
+    if bands is None:
+        return f"{_UNKNOWN} at batch size {setting[0]}, learning rate {setting[1]:g}"
+    held = [band for band in bands if band.epoch in losses]
     return (
-        f"no losses of reference runs are known at batch size {batch_size}, learning rate {rate:g}"
+        next(_losses_outside(losses, held), None)
+        if held
+        else "no epoch has a mean loss that can be compared with the reference's"
     )
+
+
+def refuse_without_bands(request: Mapping[str, Any], epochs: int) -> None:
+    """Raise SuiteError for a short entry whose losses nothing can be compared with."""
+    workload, setting = str(request["workload"]), setting_of(request, current_round())
+    if not _bands_at(setting, workload, load_scoring().rate_tolerance, epochs):
+        raise SuiteError(
+            f"A short entry of {workload!r} can have no rank, because {_UNKNOWN} at batch size"
+            f" {setting[0]}, learning rate {setting[1]:g}",
+            "leave --short out, or train in the open division",
+        )
 
 
 _losses = functools.cache(load_reference_losses)  # asked for every run of a report

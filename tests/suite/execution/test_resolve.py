@@ -99,6 +99,22 @@ def test_what_is_typed_comes_before_the_workloads_values() -> None:
 
 
 @pytest.mark.parametrize(
+    ("workload", "batch_size", "known"),
+    [("lenet", None, True), ("lenet", 20, False), ("vgg11", None, False), ("resnet18", 32, False)],
+)
+def test_a_short_entry_needs_losses_of_reference_runs_at_its_setting(
+    workload: str, batch_size: int | None, known: bool
+) -> None:
+    options = replace(RESNET, workload=workload, batch_size=batch_size, short=4)
+    steps, closed = resolved(options).steps, replace(options, division=Division.CLOSED)
+    if known:
+        assert resolved(closed).steps == steps
+        return
+    with pytest.raises(SuiteError, match=r"can have no rank.*leave --short out"):
+        resolved(closed)
+
+
+@pytest.mark.parametrize(
     ("cores", "ranks_per_node", "typed", "threads"),
     [(8, 1, None, 8), (8, 3, None, 2), (2, 3, None, 1), (8, 3, 5, 5)],
 )
