@@ -184,8 +184,6 @@ def _status(
     unranked = why_unranked(entry)
     if unranked is not None:
         return Status.UNRANKED, unranked
-    if _workload(entry).target_is_provisional:
-        return Status.UNRANKED, "too few reference runs support the target of the workload"
     status, reason = (
         _short_status(entry, runs, epochs_of, scoring)
         if is_short(entry)
@@ -256,8 +254,8 @@ def _expected(entry: Row, scoring: Scoring) -> ExpectedEpochs | NoReference:
         local = _local(entry)
     except SuiteError:
         return NoReference("this version of the suite does not know the workload or the round")
-    if definition.unranked is not None:
-        return NoReference(definition.unranked)
+    if definition.why_not_ranked is not None:
+        return NoReference(definition.why_not_ranked)
     if definition.is_characterisation:
         return NoReference(
             "the workload has no established target: its entries are compared without a rank",

@@ -71,7 +71,8 @@ def _workload(row: str, column: str) -> object:
 
 
 def _is_trained(row: str, column: str) -> object:
-    return "yes" if WORKLOADS[row] in load_device(DEVICES[column]).closed_workloads else "no"
+    fitting = load_device(DEVICES[column]).fitting_workloads
+    return "yes" if load_workload(WORKLOADS[row]) in fitting else "no"
 
 
 def _mode(row: str, column: str) -> object:

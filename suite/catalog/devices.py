@@ -1,10 +1,13 @@
 """Device profiles, each defined in ``rules/devices/*.toml``."""
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from suite.catalog.definitions import Definitions
+from suite.catalog.rounds import current_round
+from suite.catalog.workloads import Workload, load_workload
 
 GENERIC = "generic"
 
@@ -155,8 +158,7 @@ class Sensors:
 
 @dataclass(frozen=True)
 class Device:
-    """A hardware profile. It covers the variants of a board that train the same closed workloads:
-    memory sizes, part numbers, carriers.
+    """A hardware profile. It covers the variants of a board: memory sizes, part numbers, carriers.
 
     ``cpu``, ``gpu`` and ``max_power_w`` are of the largest variant; ``max_power_w`` is the board's
     limit (or its adapter's where none is stated). ``power_modes`` are nvpmodel's, in a profile of
@@ -164,15 +166,13 @@ class Device:
     total; empty where it has none, or they are not known. ``peak_gflops`` is more than the device
     can compute per second in any precision that trains; None where that is not known.
     ``is_fallback``: any machine that no other profile recognises; it needs no ``recorded``.
-    ``short_title``: the title where there is little room. ``closed_workloads`` are those that a
-    closed run trains where it names none; every other workload that fits the device may be entered.
+    ``short_title``: the title where there is little room.
     """
 
     name: str
     title: str
     source: str
     storage_interfaces: tuple[str, ...]
-    closed_workloads: tuple[str, ...]
     identity: Identity
     max_power_w: float | None = None
     peak_gflops: float | None = None
@@ -185,6 +185,18 @@ class Device:
     recorded: RecordedMachine | None = None
     is_fallback: bool = False
     short_title: str | None = None
+
+    @property
+    def fitting_workloads(self) -> tuple[Workload, ...]:
+        """Those of the round that need less memory than the largest variant has."""
+        largest_gb = max(self.memory.sizes_gb) if self.memory else math.inf
+        of_round = (load_workload(each.name) for each in current_round().workloads)
+        return tuple(each for each in of_round if each.needs.memory_size_bytes < largest_gb * 2**30)
+
+    @property
+    def closed_workloads(self) -> tuple[str, ...]:
+        """Those that are trained where none is named; every other one may be entered, too."""
+        return tuple(each.name for each in self.fitting_workloads if not each.why_not_ranked)
 
 
 DEFINITIONS = Definitions("devices", Device, "device")

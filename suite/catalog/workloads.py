@@ -331,6 +331,14 @@ class Workload:
         return self.target_accuracy is None
 
     @property
+    def why_not_ranked(self) -> str | None:
+        """Why no entry has a rank, whatever its runs; None where it may have one, and for a
+        characterisation."""
+        if self.target_is_provisional:
+            return "its target is provisional, so entries are not ranked"
+        return self.unranked
+
+    @property
     def closed_batch_sizes(self) -> tuple[int, int]:
         """The smallest and the largest batch size of a closed run."""
         lowest, highest = self.tunable.batch_size

@@ -38,6 +38,7 @@ def workloads(json: Json = False) -> None:
         "data",
         "model",
         "is_characterisation",
+        "why_not_ranked",
     )
     rows = [
         {name.removeprefix("is_"): getattr(workload, name) for name in fields}

@@ -1,6 +1,7 @@
-"""`suite run`: one run, or every closed workload of a device, from command to bundle."""
+"""`suite run`: one run, or those of a device's default workloads, from command to bundle."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from suite.catalog.rounds import current_round
 from suite.cli.findings import show_findings
 from suite.cli.json_output import print_rows
 from suite.cli.options import TrainingOptions, with_options
+from suite.cli.quick import tell_left_out
 from suite.cli.results import show_result, show_stall_analysis, stall_analysis_values
 from suite.cli.run_settings import RunSettings
 from suite.cli.watching import watcher
@@ -118,6 +120,9 @@ def _board_runs(training: TrainingOptions, settings: RunSettings) -> list[BoardR
     if settings.force:
         raise SuiteError("--force is for one run; to make the set again, choose another --output.")
     device = resolve_device(training.device).device
+    for each in device.fitting_workloads:
+        if each.why_not_ranked:
+            tell_left_out({each.name: f"{each.why_not_ranked}; --workload {each.name} trains it"})
     output = settings.output or RUNS / f"{device.name}-{settings.division.value}"
     return planned_runs(training, settings, device.closed_workloads, output)
 
@@ -265,16 +270,19 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
     )
     planned = plan_for_boards(definition, options)
     requests = resolve_planned(planned, folder, to_show=True, elsewhere=True)
-    _refuse_invalid(list(requests[:1]), settings, training.json)
+    _refuse_invalid(requests[:1], settings, training.json)
     on_boards(file, definition, options, training, folder)
 
 
-def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: bool) -> None:
+def _refuse_invalid(requests: Sequence[RunRequest], settings: RunSettings, json: bool) -> None:
     """Judge all requests before the first run starts; exit code 1 for a request that breaks a rule,
-    unless that is allowed."""
+    unless that is allowed, and a warning of closed runs that can have no rank."""
     try:
         for request in requests:
             broken_rules(request, settings.allow_invalid)
+            why = request.workload.why_not_ranked
+            if why and settings.division is Division.CLOSED:
+                print(f"warning: {request.workload.name}: {why}", file=sys.stderr)
     except CannotComply as refusal:
         show_findings(refusal.findings, json)
         print(

@@ -127,6 +127,10 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
             "a run of this workload takes only seconds, too short for the readings of a wall meter",
         ),
         ({"workload": "resnet18"}, "round v0.2 has no reference point of this workload"),
+        (
+            {"workload": "resnet18", "round": "v0.3"},
+            "its target is provisional, so entries are not ranked",
+        ),
         ({"own_data": False}, "reference points apply only to the workload's own data set"),
         (
             {"accumulation": 2},

@@ -100,14 +100,24 @@ def test_lenets_multiply_adds_are_what_its_layers_add_up_to() -> None:
     assert load_workload("lenet").forward_macs == layers
 
 
-@pytest.mark.parametrize("device", load_devices(), ids=lambda device: device.name)
-def test_a_device_names_workloads_that_exist(device: Device) -> None:
-    for name in device.closed_workloads:
-        load_workload(name)
+@pytest.mark.parametrize(
+    ("device", "planned"),
+    [
+        ("raspberry-pi-3", ("lenet",)),
+        ("nano-2gb", ("lenet", "mobilenetv3-adapt", "vgg11")),
+        ("orin", ("lenet", "mobilenetv3-adapt", "mobilenetv3", "vgg11")),
+        (GENERIC, ("lenet", "mobilenetv3-adapt", "mobilenetv3", "vgg11")),
+    ],
+)
+def test_a_board_trains_what_fits_its_memory_and_has_ranks(
+    device: str, planned: tuple[str, ...]
+) -> None:
+    """And the characterisation; a provisional target's workload has to be named."""
+    assert load_device(device).closed_workloads == planned
 
 
 def test_a_board_may_enter_every_workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A profile lists defaults: no rule refuses a closed run of another workload."""
+    """No rule refuses a closed run of a workload that has to be named."""
     from suite.catalog.divisions import Division
     from suite.compliance.checker import check_request
     from suite.execution.request import RunOptions
@@ -117,7 +127,7 @@ def test_a_board_may_enter_every_workload(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("SUITE_HOME", str(tmp_path))
     monkeypatch.setattr(identify, "device_tree_compatible", lambda root: ("nvidia,p3701-0000",))
     others = {each.name for each in load_workloads()} - {*load_device("orin").closed_workloads}
-    assert others == {"vgg11", "lenet-adapt", "mobilenetv3-adapt"}
+    assert others == {"lenet-adapt", "resnet18", "resnet50"}
     for name in others:
         options = RunOptions(Division.CLOSED, "orin", name, "pytorch")
         request = resolve_options(options, as_published=True)

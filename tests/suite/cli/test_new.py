@@ -39,7 +39,7 @@ def test_skeletons_of_definitions_can_be_loaded(tmp_path: Path) -> None:
     """A part that is not filled in yet does not break the commands that read all parts."""
     for kind in (SkeletonKind.DEVICE, SkeletonKind.WORKLOAD, SkeletonKind.FRAMEWORK):
         write_skeleton(kind, NAMES[kind], tmp_path)
-    assert load_device("new-one", tmp_path).closed_workloads == ("lenet",)
+    assert load_device("new-one", tmp_path).power_modes == ()
     assert load_workload("new-one", tmp_path).model == "new_one"
     assert load_framework("new_one", tmp_path).module == "reference_impls.new_one"
 

@@ -17,7 +17,7 @@ from suite.bundle.reader import Bundle
 from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
-from suite.cli import whole_board
+from suite.cli import run, whole_board
 from suite.cli.app import app
 from suite.cli.options import TrainingOptions
 from suite.cli.quick import make_look
@@ -37,6 +37,8 @@ from tests.builders import Scenario, make_request
 
 CLOSED = RunSettings(division=Division.CLOSED, org="acme", short=5)
 UNPREPARED = "vgg11"
+NANO = "nano"
+PROVISIONAL = "its target is provisional, so entries are not ranked"
 
 
 def resolve(training: TrainingOptions, settings: RunSettings) -> list[Any]:
@@ -52,6 +54,46 @@ def resolve(training: TrainingOptions, settings: RunSettings) -> list[Any]:
     )
     name = SimpleNamespace(name=settings.workload)
     return [SimpleNamespace(workload=name, directory=settings.output, training=trained)]
+
+
+def test_a_board_plans_what_can_rank_and_says_what_cannot(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What does not fit the board, as ResNet-50 does not, is not named."""
+    monkeypatch.setattr(run, "resolve_device", lambda _: SimpleNamespace(device=load_device(NANO)))
+    planned = run._board_runs(TrainingOptions(), replace(CLOSED, short=None))
+    assert [each.settings.workload for each in planned[:4]] == [*load_device(NANO).closed_workloads]
+    assert "vgg11" in load_device(NANO).closed_workloads
+    said = capsys.readouterr().err
+    assert f"left out: resnet18: {PROVISIONAL}; --workload resnet18 trains it\n" in said
+    assert "resnet50" not in said and "vgg11" not in said
+
+
+@pytest.mark.parametrize(
+    ("workload", "division", "said"),
+    [
+        ("resnet18", Division.CLOSED, f"warning: resnet18: {PROVISIONAL}\n"),
+        ("resnet18", Division.OPEN, ""),
+        ("vgg11", Division.CLOSED, ""),
+    ],
+)
+def test_a_closed_run_that_cannot_rank_is_told_before_the_training(
+    workload: str,
+    division: Division,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run, "broken_rules", lambda *_: ())
+    request: Any = SimpleNamespace(workload=load_workload(workload))
+    run._refuse_invalid([request], replace(CLOSED, division=division), json=False)
+    assert capsys.readouterr().err == said
+
+
+def test_the_list_of_workloads_says_which_have_no_ranks() -> None:
+    listed = CliRunner().invoke(app, ["list", "workloads"]).output.splitlines()
+    provisional = [line.split()[0] for line in listed if line.endswith(PROVISIONAL)]
+    assert provisional == ["resnet18", "resnet50"]
 
 
 def test_each_workload_is_trained_once_before_one_has_its_second_run() -> None:

@@ -20,7 +20,6 @@ name = "nuc"
 title = "A small PC"
 source = "made up by tests"
 storage_interfaces = ["NVMe"]
-closed_workloads = ["lenet"]
 
 [identity]
 {identity}
