@@ -313,11 +313,12 @@ def _refuse_other(definition: DataSetDefinition, path: Path, file: DataFile, sou
     """Raise SuiteError where a file is not the published one; ``source`` is what it was read
     from."""
     if problem := problem_with(path, file):
-        can_train = problem_with(path, file, checksum=False) is None
+        same_size = problem_with(path, file, checksum=False) is None
         raise SuiteError(
             f"{problem.replace(str(path), str(source))} (decompressed content); this is not a file"
             f" of {definition.title}, or it is damaged: get the file again."
-            + (" The open division can train on the file as it is (--data DIR)." * can_train)
+            + " The open division trains on it if its labels are valid (--data DIR)."
+            * same_size
         )
 
 

@@ -268,9 +268,15 @@ def brighten(records: Path) -> None:
     path.write_bytes(content)
 
 
+def number_to_200(records: Path) -> None:
+    path = records / "data_batch_1.bin"
+    path.write_bytes(b"\xc8" + path.read_bytes()[1:])
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
+        (number_to_200, "open division trains on it if its labels are valid"),
         (brighten, "data_batch_1.bin has SHA-256 .*open division"),
         (cut, "data_batch_1.bin has 3073 bytes, expected .* get the file again.$"),
         (keep_pickles, "cifar-10-batches-bin holds the data set's Python version.*binary version"),
