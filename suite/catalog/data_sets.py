@@ -10,7 +10,7 @@ class DataFile:
     """One file of a prepared data set; ``size_bytes``, ``sha256`` and ``md5`` are those of the
     decompressed content.
 
-    The digests are None where none was published: the archive's checksum then verifies the content.
+    The digests are None where none was published.
     SHA-256 verifies; a record whose MD5 differs although its SHA-256 does not was not made from the
     file.
     """

@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os.path import isfile
 from pathlib import Path
 
 from suite.catalog.data_sets import DataFile, DataSetDefinition
@@ -78,6 +79,22 @@ def root_of(definition: DataSetDefinition, directory: Path) -> Path:
     )
 
 
+def folders_in(directory: Path) -> tuple[Path, ...]:
+    """A folder and those of two levels below it."""
+    return (directory, *sorted(directory.glob("*/")), *sorted(directory.glob("*/*/")))
+
+
+def refuse_pickles(definition: DataSetDefinition, directory: Path) -> None:
+    """Raise SuiteError where a folder holds CIFAR-10's Python version."""
+    names = ("data_batch_1", "cifar-10-python.tar.gz") if definition.layout == "cifar10" else ()
+    for folder in folders_in(directory):
+        if any(isfile(folder / name) for name in names):  # noqa: PTH113 - see prepare._find_sources
+            raise SuiteError(
+                f"{folder} holds the data set's Python version (pickle files); the suite takes its"
+                " binary version, cifar-10-binary.tar.gz."
+            )
+
+
 def _idx(definition: DataSetDefinition, directory: Path, checksums: bool) -> DataSetContents:
     different = _different(definition, directory, checksums)
     # a definition with checksums of its files has these too
@@ -91,6 +108,8 @@ def _different(definition: DataSetDefinition, root: Path, checksums: bool) -> st
     SuiteError for a file that is missing or has another size."""
     for file in definition.files:
         if problem := problem_with(root / file.name, file, checksum=False):
+            if not (root / file.name).is_file():
+                refuse_pickles(definition, root)
             raise SuiteError(problem)
     problems = (problem_with(root / file.name, file, checksums) for file in definition.files)
     return next(filter(None, problems), None)

@@ -125,12 +125,8 @@ def published_data_set(name: str) -> PreparedDataSet | None:
     if where.is_dir() or any(number is None for number in numbers):
         return None
     classes, train_samples, eval_samples = (int(number or 0) for number in numbers)
-    return PreparedDataSet(
-        definition,
-        where,
-        DataSetContents(classes, train_samples, eval_samples, verified=True),
-        False,
-    )
+    published = DataSetContents(classes, train_samples, eval_samples, verified=True)
+    return PreparedDataSet(definition, where, published, False)
 
 
 def _generated_definition(

@@ -1,11 +1,8 @@
 """Prepares a data set: verifies it file by file in a temporary folder, then renames the folder, so
 that no data set is incomplete."""
 
-import gzip
 import shutil
-import tarfile
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -16,7 +13,13 @@ from suite.catalog.data_sets import Archive, DataFile, DataSetDefinition, load_d
 from suite.datasets.available import lacks_pictures, leave_out
 from suite.datasets.class_folders import arrange_class_folders, has_class_folders, link_or_copy
 from suite.datasets.download import Acceptable, Progress, download
-from suite.datasets.layouts import IMAGE_SUFFIXES, decode_all, problem_with, root_of
+from suite.datasets.layouts import (
+    IMAGE_SUFFIXES,
+    decode_all,
+    folders_in,
+    problem_with,
+    refuse_pickles,
+)
 from suite.datasets.locate import (
     PreparedDataSet,
     Provenance,
@@ -26,6 +29,7 @@ from suite.datasets.locate import (
     refuse_linked,
     synthetic_place,
 )
+from suite.datasets.packed import unpack, unpack_members
 from suite.datasets.recipes import make_pictures
 from suite.datasets.synthetic import FOLDERS, WRITERS, write_digits
 from suite.errors import SuiteError
@@ -62,19 +66,14 @@ def from_directory(
     """Prepare a data set from a folder that contains it.
 
     Files of a known content are taken from the folder or one of two levels below it, plain or as
-    ``<name>.gz``, also under names that programs give them; an archive is unpacked once its
-    checksum is verified; images are taken with their tables and folders, and each is decoded once
-    (``done`` is called with the number decoded or made, and the total). Images are hard-linked
-    where possible, else copied; those of a recipe are made from its photographs. ``source`` may be
-    the archive itself.
+    ``<name>.gz``, also under names that programs give them, or out of an archive: ``source``, or
+    the published one in it. Images are taken with their tables and folders, and each is decoded
+    once (``done`` is called with the number decoded or made, and the total). Images are hard-linked
+    where possible, else copied; those of a recipe are made from its photographs.
     """
     definition = load_data_set(name)
     refuse_linked(name, source, home)
-    archive = definition.archive
-    for path in (source, source / archive.name) if archive is not None else ():
-        if path.is_file():
-            return _from_archive(definition, path, home)
-    if not source.is_dir():
+    if not source.is_dir() and not (definition.files and source.is_file()):
         raise SuiteError(
             f"{source} is not a folder; give the folder that contains {_wanted(definition)}."
         )
@@ -83,14 +82,11 @@ def from_directory(
         with _new_folder(name, home) as folder:
             make_pictures(definition, source, folder, done)
             _refuse_different(definition, folder)
-        return find_data_set(name, home=home, verify=False)
-    if definition.tables or not definition.files:
-        return _from_tree(definition, source, home, done)
-    with _new_folder(name, home) as folder:
-        found = {file: _find_sources(definition, source, file.name) for file in definition.files}
-        for file, paths in found.items():
-            (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
-            _take_right(definition, source, file, paths, folder / file.name)
+    elif not definition.files:
+        _from_tree(definition, source, home, done)
+    else:
+        with _new_folder(name, home) as folder:
+            _take_files(definition, source, folder)
     return find_data_set(name, home=home, verify=False)
 
 
@@ -105,13 +101,11 @@ def from_network(name: str, progress: Progress) -> PreparedDataSet:
     incoming = data_set_folder(name).with_name(f"{name}.download")
     with _disk_errors(incoming):
         incoming.mkdir(parents=True, exist_ok=True)
-    archive, files = definition.archive, definition.files if definition.mirrors else ()
     wanted: list[tuple[str, Sequence[str], Acceptable]] = []
-    if archive is not None:
-        wanted.append(
-            (archive.name, archive.addresses, partial(_problem_with_archive, archive=archive))
-        )
-    for file in files:
+    if archive := definition.archive:
+        as_published = partial(_problem_with_archive, archive=archive)
+        wanted.append((archive.name, archive.addresses, as_published))
+    for file in definition.files if definition.mirrors else ():
         mirrors = [f"{mirror}{file.name}.gz" for mirror in definition.mirrors]
         wanted.append((f"{file.name}.gz", mirrors, partial(_problem_of_gzip, file=file)))
     for target, addresses, acceptable in wanted:
@@ -126,7 +120,7 @@ def _problem_of_gzip(path: Path, file: DataFile) -> str | None:
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         plain = Path(folder) / file.name
         try:
-            _unpack(path, plain, file.size_bytes)
+            unpack(path, plain, file.size_bytes)
         except SuiteError as error:
             return str(error)
         return problem_with(plain, file)
@@ -159,27 +153,11 @@ def generate_data_set(
 
 
 def _wanted(definition: DataSetDefinition) -> str:
-    if definition.archive is not None:
-        return f"{definition.archive.name} or {Path(definition.files[0].name).parent}/"
     if definition.tables:
         return " and ".join(table.name for table in definition.tables) + " and images/"
-    return (
-        f"{definition.files[0].name} or {definition.files[0].name}.gz"
-        if definition.files
-        else "train/ and val/"
-    )
-
-
-def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) -> PreparedDataSet:
-    assert definition.archive is not None
-    problem = _problem_with_archive(path, definition.archive)
-    if problem is not None:
-        raise SuiteError(f"{problem}; get the archive again.")
-    with _new_folder(definition.name, home) as folder:
-        _unpack_archive(path, folder, definition.files)
-        for file in definition.files:
-            _refuse_other(definition, folder / file.name, file, path)
-    return find_data_set(definition.name, home=home, verify=False)
+    if definition.files:
+        return f"{definition.files[0].name}, or an archive of it"
+    return "train/ and val/"
 
 
 def _from_tree(
@@ -187,17 +165,22 @@ def _from_tree(
     source: Path,
     home: Path | None,
     done: Callable[[int, int], None],
-) -> PreparedDataSet:
+) -> None:
     """Take over a checked tree; symbolic links, which may lead outside of it, are refused."""
     for differs, arrangement in (
         (has_class_folders, arrange_class_folders),
         (lacks_pictures, leave_out),
     ):
         if differs(definition, source):
-            with _arranged(definition, source, home, arrangement) as arranged:
-                return _from_tree(definition, arranged, home, done)
+            place = data_set_folder(definition.name, home).resolve()
+            with _disk_errors(place):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                prefix = f".{definition.name}."
+                with tempfile.TemporaryDirectory(dir=place.parent, prefix=prefix) as arranged:
+                    arrangement(definition, source, Path(arranged))
+                    return _from_tree(definition, Path(arranged), home, done)
     parts = definition.file_names or ("train", "val")
-    if not any((root_of(definition, source) / name).exists() for name in parts):
+    if not any((source / name).exists() for name in parts):
         raise SuiteError(
             f"{source} does not hold {definition.title}; give the folder that contains"
             f" {_wanted(definition)}."
@@ -211,7 +194,6 @@ def _from_tree(
             elif path.is_symlink() or path.suffix.lower() in TAKEN:
                 link_or_copy(path, target)
         decode_all(folder, done)
-    return find_data_set(definition.name, home=home, verify=False)
 
 
 def _refuse_different(definition: DataSetDefinition, directory: Path) -> None:
@@ -224,22 +206,34 @@ def _refuse_different(definition: DataSetDefinition, directory: Path) -> None:
         )
 
 
-@contextmanager
-def _arranged(
-    definition: DataSetDefinition,
-    source: Path,
-    home: Path | None,
-    arrangement: Callable[[DataSetDefinition, Path, Path], None],
-) -> Iterator[Path]:
-    """A temporary folder, beside the data set's, with the set's tables and pictures."""
-    target = data_set_folder(definition.name, home).resolve()
-    with _disk_errors(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            dir=target.parent, prefix=f".{definition.name}."
-        ) as folder:
-            arrangement(definition, source, Path(folder))
-            yield Path(folder)
+def _take_files(definition: DataSetDefinition, source: Path, folder: Path) -> None:
+    """Take files of a known content out of a folder or an archive, which may lie in the folder."""
+    packed = source
+    if definition.archive is not None and source.is_dir():
+        packed = source / definition.archive.name
+    try:
+        found = {file: _find_sources(definition, source, file.name) for file in definition.files}
+        for file, paths in found.items():
+            (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
+            _take_right(definition, source, file, paths, folder / file.name)
+    except SuiteError:
+        if not packed.is_file():
+            raise
+        _take_packed(definition, packed, folder)
+
+
+def _take_packed(definition: DataSetDefinition, path: Path, folder: Path) -> None:
+    sizes = {
+        name: file.size_bytes
+        for file in definition.files
+        for name in (*_names(file.name), Path(file.name).stem)  # of the Python version
+    }
+    with tempfile.TemporaryDirectory(dir=folder) as unpacked:
+        unpack_members(path, Path(unpacked), sizes)
+        try:
+            _take_files(definition, Path(unpacked), folder)
+        except SuiteError as error:
+            raise SuiteError(str(error).replace(unpacked, str(path))) from error
 
 
 def _take_right(
@@ -250,7 +244,7 @@ def _take_right(
     wrong: SuiteError | None = None
     for path in paths:
         try:
-            _unpack(path, target, file.size_bytes)
+            unpack(path, target, file.size_bytes)
             return _refuse_other(definition, target, file, path)
         except SuiteError as error:
             below = (
@@ -267,46 +261,22 @@ def _find_sources(definition: DataSetDefinition, source: Path, name: str) -> lis
     """Files that may be one of a data set, in a folder or at most two below it, as they were
     published or as programs keep them: without the archive's folder, with dots in its name,
     packed."""
-    plain = Path(name).name
-    folders = (source, *sorted(source.glob("*/")), *sorted(source.glob("*/*/")))
-    places = [
-        folder / each for folder in folders for each in (name, plain, plain.replace("-idx", ".idx"))
-    ]
-    found = [path for place in places for path in (place, Path(f"{place}.gz")) if isfile(path)]  # noqa: PTH113 - in a folder closed to this user, Path.is_file raises
+    places = [folder / each for folder in folders_in(source) for each in _names(name)]
+    found = [path for path in places if isfile(path)]  # noqa: PTH113 - in a folder closed to this user, Path.is_file raises
     if found:
         return list(dict.fromkeys(found))
-    if pickled := [folder for folder in folders if isfile(folder / "data_batch_1")]:  # noqa: PTH113
-        raise SuiteError(
-            f"{pickled[0]} holds the data set's Python version (pickle files); give the folder"
-            f" with its binary version, {_wanted(definition)}."
-        )
+    refuse_pickles(definition, source)
+    plain = Path(name).name
     raise SuiteError(
         f"Neither {source} nor a folder in it has {plain} or {plain}.gz; give the folder that"
         " contains the data set's files."
     )
 
 
-def _unpack(source: Path, target: Path, size_bytes: int) -> None:
-    """Copy, decompressing gzip; reads at most one byte more than expected, so that a decompression
-    bomb does not fill the disk."""
-    try:
-        with (
-            gzip.open(source) if source.suffix == ".gz" else source.open("rb") as incoming,
-            target.open("wb") as outgoing,
-        ):
-            left = size_bytes + 1
-            while left and (chunk := incoming.read(min(left, 2**20))):
-                outgoing.write(chunk)
-                left -= len(chunk)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise SuiteError(
-            f"{source} is not a complete gzip file ({error}); expected {size_bytes} bytes of"
-            " content. Get the file again."
-        ) from error
-    except PermissionError as error:
-        raise SuiteError(
-            f"{error.filename} cannot be read or written: {error.strerror}."
-        ) from error
+def _names(name: str) -> list[str]:
+    plain = Path(name).name
+    kept = (name, plain, plain.replace("-idx", ".idx"))
+    return [f"{each}{packed}" for each in kept for packed in ("", ".gz")]
 
 
 def _refuse_other(definition: DataSetDefinition, path: Path, file: DataFile, source: Path) -> None:
@@ -364,35 +334,4 @@ def _disk_errors(target: Path) -> Iterator[None]:
 
 def _problem_with_archive(path: Path, archive: Archive) -> str | None:
     """Why this file is not the published archive; None when it is."""
-    found = sha256(path)
-    if found == archive.sha256:
-        return None
-    return f"{path} has SHA-256 {found}, expected {archive.sha256}"
-
-
-def _unpack_archive(path: Path, folder: Path, files: Sequence[DataFile]) -> None:
-    """Unpack the expected files, each by its full name and size; other members are ignored."""
-    try:
-        with tarfile.open(path) as archive:
-            for file in files:
-                member = archive.getmember(file.name)
-                stream = (
-                    archive.extractfile(member)
-                    if member.isfile() and member.size == file.size_bytes
-                    else None
-                )
-                if stream is None:
-                    raise SuiteError(
-                        f"{path} contains {file.name} with {member.size} bytes, expected a plain"
-                        f" file of {file.size_bytes} bytes; get the archive again."
-                    )
-                target = folder / file.name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with stream, target.open("wb") as out:
-                    shutil.copyfileobj(stream, out)
-    except KeyError as error:
-        raise SuiteError(
-            f"{path} does not contain {error.args[0]}; get the archive again."
-        ) from error
-    except (tarfile.TarError, EOFError) as error:
-        raise SuiteError(f"{path} is not a complete archive ({error}); get it again.") from error
+    return problem_with(path, DataFile(archive.name, path.stat().st_size, archive.sha256))

@@ -1,5 +1,6 @@
 """What is wrong with a data set is found before a run, with the file named."""
 
+import os
 import shutil
 import tarfile
 from collections.abc import Callable
@@ -184,12 +185,16 @@ def test_what_came_out_of_the_published_archive_is_verified_until_it_changes(
     assert not find_data_set("cifar10", home=tmp_path / "home").contents.verified
 
 
-def test_another_archive_is_refused(definition: Path, tmp_path: Path) -> None:
-    with (definition / "cifar-10-binary.tar.gz").open("ab") as stream:
-        stream.write(b"\0")
-    with pytest.raises(SuiteError, match="has SHA-256"):
+def test_a_damaged_archive_is_refused_without_the_files_beside_it(
+    definition: Path, tmp_path: Path
+) -> None:
+    archive = definition / "cifar-10-binary.tar.gz"
+    os.truncate(archive, archive.stat().st_size // 2)
+    with pytest.raises(SuiteError, match=f"^{archive} is not a whole .* archive"):
         prepare.from_directory("cifar10", definition, tmp_path / "home")
     assert not (tmp_path / "home/data/cifar10").exists()
+    shutil.copytree(tmp_path / "cifar10" / BATCHES, definition / BATCHES)
+    assert prepare.from_directory("cifar10", definition, tmp_path / "home").contents.verified
 
 
 def test_every_layout_can_be_generated() -> None:

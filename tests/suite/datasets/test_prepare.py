@@ -2,10 +2,14 @@
 
 import errno
 import gzip
+import io
 import os
 import resource
+import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +44,7 @@ def test_options_of_generated_data_are_refused_with_other_data(option: dict[str,
 
 @pytest.mark.parametrize("definition", load_data_sets(), ids=lambda definition: definition.name)
 def test_what_was_published_is_pinned_by_a_checksum(definition: DataSetDefinition) -> None:
-    by_content = [len(file.sha256) == 64 for file in definition.files if file.sha256]
+    by_content = [len(file.sha256 or "") == 64 for file in definition.files]
     by_archive = [len(definition.archive.md5) == 32] if definition.archive else []
     by_table = [len(table.md5) == 32 for table in definition.tables]
     pinned = [*by_content, *by_archive, *by_table]
@@ -226,6 +230,68 @@ def test_files_are_found_as_programs_keep_them(digits_files: Path, tmp_path: Pat
     assert prepared.contents.verified
 
 
+def packed(archive: Path, contents: dict[str, bytes]) -> Path:
+    """The archive, a .zip or a .tar.gz, with members of these contents."""
+    if archive.suffix == ".zip":
+        with zipfile.ZipFile(archive, "w") as zipped:
+            for name, content in contents.items():
+                zipped.writestr(name, content)
+        return archive
+    with tarfile.open(archive, "w:gz") as tarred:
+        for name, content in contents.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tarred.addfile(member, io.BytesIO(content))
+    return archive
+
+
+def of_digits(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("kind", ["zip", "tgz", "tar.gz"])
+@pytest.mark.parametrize("is_gzipped", [False, True])
+@pytest.mark.parametrize("folder", ["", "../MNIST/a/b/raw/"])
+def test_files_are_taken_out_of_an_archive(
+    kind: str, is_gzipped: bool, folder: str, digits_files: Path, tmp_path: Path
+) -> None:
+    contents = {"__MACOSX/._t10k-labels-idx1-ubyte": b"?", "notes.txt": b"mine"} | {
+        f"{folder}{name}{'.gz' * is_gzipped}": gzip.compress(content) if is_gzipped else content
+        for name, content in of_digits(digits_files).items()
+    }
+    archive = packed(tmp_path / f"digits.{kind}", contents)
+    prepared = prepare.from_directory("digits", archive, tmp_path / "home")
+    assert prepared.contents.verified
+    assert {path.name for path in prepared.directory.iterdir()} == set(of_digits(digits_files))
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"t10k-labels-idx1-ubyte": bytes(50_000_000)}, "idx1-ubyte has 368 bytes, expected 367"),
+        ({"t10k-labels-idx1-ubyte": bytes(367)}, "/t10k-labels-idx1-ubyte has SHA-256 "),
+        (None, " is not a whole .zip or .tar.gz archive "),
+    ],
+)
+def test_a_bad_archive_is_named_and_nothing_is_prepared(
+    kind: str, change: dict[str, bytes] | None, words: str, digits_files: Path, tmp_path: Path
+) -> None:
+    archive = packed(tmp_path / f"digits.{kind}", of_digits(digits_files) | (change or {}))
+    if change is None:
+        os.truncate(archive, archive.stat().st_size // 2)
+    with pytest.raises(SuiteError, match=words) as caught:
+        prepare.from_directory("digits", archive, tmp_path / "home")
+    assert str(caught.value).startswith(str(archive))
+    assert list((tmp_path / "home" / "data").iterdir()) == []
+
+
+def test_an_archive_of_pictures_is_not_taken(tmp_path: Path) -> None:
+    archive = packed(tmp_path / "pictures.zip", {"train/cat/1.jpg": b""})
+    with pytest.raises(SuiteError, match=r"pictures\.zip is not a folder; give the folder"):
+        prepare.from_directory("imagefolder", archive, tmp_path / "home")
+
+
 @pytest.fixture
 def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a small CIFAR-10 of known content, as the archive holds it."""
@@ -268,18 +334,33 @@ def brighten(records: Path) -> None:
     path.write_bytes(content)
 
 
+def keep_pickles_beside(records: Path) -> None:
+    keep_pickles(records)
+    records.rename(records.with_name("cifar-10-batches-py"))
+
+
+def keep_packed_pickles(records: Path) -> None:
+    shutil.rmtree(records)
+    (records.parent / "cifar-10-python.tar.gz").touch()
+
+
 def number_to_200(records: Path) -> None:
     path = records / "data_batch_1.bin"
     path.write_bytes(b"\xc8" + path.read_bytes()[1:])
+
+
+PYTHON = "data set's Python version.*binary version"
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (number_to_200, "open division trains on it if its labels are valid"),
+        (keep_packed_pickles, f"cifar10-synthetic holds the {PYTHON}"),
+        (keep_pickles_beside, f"cifar-10-batches-py holds the {PYTHON}"),
         (brighten, "data_batch_1.bin has SHA-256 .*open division"),
         (cut, "data_batch_1.bin has 3073 bytes, expected .* get the file again.$"),
-        (keep_pickles, "cifar-10-batches-bin holds the data set's Python version.*binary version"),
+        (keep_pickles, f"cifar-10-batches-bin holds the {PYTHON}"),
     ],
 )
 def test_records_of_another_content_are_named(
@@ -289,6 +370,22 @@ def test_records_of_another_content_are_named(
     with pytest.raises(SuiteError, match=said):
         prepare.from_directory("cifar10", records.parent, tmp_path / "home")
     assert not data_set_folder("cifar10", tmp_path / "home").exists()
+
+
+def test_an_archive_with_the_python_version_is_named_as_such(tmp_path: Path) -> None:
+    batches = {f"cifar-10-batches-py/data_batch_{number}": b"pickle" for number in range(1, 6)}
+    archive = packed(tmp_path / "cifar-10-python.tar.gz", batches)
+    with pytest.raises(SuiteError, match=f"^{archive} holds the {PYTHON}"):
+        prepare.from_directory("cifar10", archive, tmp_path / "home")
+
+
+@pytest.mark.parametrize("change", [keep_pickles, keep_pickles_beside, keep_packed_pickles])
+def test_data_that_are_the_python_version_are_named_as_such(
+    change: Callable[[Path], None], records: Path
+) -> None:
+    change(records)
+    with pytest.raises(SuiteError, match=f" does not hold CIFAR-10: .* holds the {PYTHON}"):
+        find_data_set("cifar10", records.parent)
 
 
 def test_other_records_train_in_the_open_division_alone(records: Path) -> None:
