@@ -701,12 +701,16 @@ def following_targets(workload: str) -> "tuple[FollowingTarget, ...]":
 
 def add_reference_accuracies(workload: str, paths: Paths) -> Path:
     """Keep the accuracies of all sealed runs at or below the paths in rules/accuracies; returns the
-    file. Raises SuiteError for a run of another recipe, and for one that a target ended."""
+    file. Raises SuiteError for a run of another recipe or setting, for one that a target ended, and
+    for a second one of the same framework, seed and precision."""
     from suite.catalog.accuracies import add_accuracies  # start-up: schemas
     from suite.catalog.workloads import load_workload  # start-up: schemas
-    from suite.metrics.targets import accuracies_of  # start-up: numpy
+    from suite.metrics.targets import accuracies_of, refuse_other_settings  # start-up: numpy
 
-    return add_accuracies(workload, accuracies_of(_bundles(paths), load_workload(workload)))
+    definition = load_workload(workload)
+    found = accuracies_of(_bundles(paths), definition)
+    refuse_other_settings(found, definition)
+    return add_accuracies(workload, found)
 
 
 def compare_with_reference(paths: Paths) -> ReferenceComparison:

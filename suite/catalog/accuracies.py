@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from suite.errors import FileError
+from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import rules_folder
 from suite.files.schema import AboveZero, Positive, SchemaError, Share, from_plain
@@ -79,13 +79,18 @@ def load_accuracies(workload: str, root: Path | None = None) -> tuple[ReferenceA
 def add_accuracies(
     workload: str, new: Sequence[ReferenceAccuracies], root: Path | None = None
 ) -> Path:
-    """Write runs beside those that are known; one of the same setting, framework and seed replaces
-    the earlier one. Returns the file."""
-    runs = {
-        (setting.setting, run.framework, run.seed): run
-        for setting in (*load_accuracies(workload, root), *new)
-        for run in setting.runs
-    }
+    """Write runs beside those that are known; returns the file. Raises SuiteError for two of the
+    same setting, framework, seed and precision: who chooses one would choose the target."""
+    runs: dict[tuple[tuple[int, float, int], str, int, str], RunAccuracies] = {}
+    for setting in (*load_accuracies(workload, root), *new):
+        for run in setting.runs:
+            known = runs.setdefault((setting.setting, run.framework, run.seed, run.precision), run)
+            if known != run:
+                raise SuiteError(
+                    f"{known.run_id} and {run.run_id} have the same setting, framework"
+                    f" ({run.framework}), seed ({run.seed}) and precision ({run.precision}); leave"
+                    " the second one out."
+                )
     settings = tuple(
         ReferenceAccuracies(
             *setting, tuple(run for key, run in sorted(runs.items()) if key[0] == setting)

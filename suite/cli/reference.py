@@ -1,6 +1,7 @@
 """`suite reference-points make|show|compare|target`."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from typer import Argument, Option
 
 from suite import api
 from suite.catalog.reference_points import ReferencePoint, load_points, write_points
-from suite.catalog.workloads import load_workload
+from suite.catalog.workloads import Workload, load_workload
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json, WorkloadName
 from suite.files.counted import counted
@@ -21,7 +22,9 @@ from suite.metrics.convergence import (
     expected_interval,
     show_epochs,
 )
+from suite.metrics.targets import FollowingTarget
 
+TOO_HIGH = 1
 app = typer.Typer(no_args_is_help=True)
 
 
@@ -146,18 +149,33 @@ def target(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show the target that follows from the accuracies of a workload's reference runs."""
+    """Show the target that follows from the accuracies of a workload's reference runs. Exit code: 0
+    the workload's target is not above it, 1 it is."""
     if runs:
         api.add_reference_accuracies(workload, runs)
-    found, named = api.following_targets(workload), load_workload(workload).target_accuracy
+    found, definition = api.following_targets(workload), load_workload(workload)
+    allowed = min((each.highest_target or 0.0 for each in found if not each.missing), default=1.0)
+    is_above = (definition.target_accuracy or 0.0) > allowed + 1e-9
     if json:
         print_rows("reference-points-target", [vars(each) for each in found])
-        return
-    print(f"target of {workload}: {'none' if named is None else f'{named:.1%}'}")
+    else:
+        _print_targets(definition, found)
+        if is_above:
+            print(
+                f"the target of {workload} is above what these runs allow: lower target_accuracy to"
+                f" {allowed:.3f} or less in rules/workloads/{workload}.toml"
+            )
+    if is_above:
+        raise typer.Exit(TOO_HIGH)
+
+
+def _print_targets(workload: Workload, found: Sequence[FollowingTarget]) -> None:
+    named = workload.target_accuracy
+    print(f"target of {workload.name}: {'none' if named is None else f'{named:.1%}'}")
     if not found:
         print(
             "no accuracies are stored: make runs with `suite run --division open --no-target`, then"
-            f" type: suite reference-points target {workload} RUNS"
+            f" type: suite reference-points target {workload.name} RUNS"
         )
     for each in found:
         print(

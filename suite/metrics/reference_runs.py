@@ -82,7 +82,7 @@ def _reference_run(
     if accuracies is not None:
         workload = load_workload(request["workload"])
         trained, to_target = len(accuracies), _reached(accuracies, workload)
-        is_whole = trained == request["epochs"] == workload.epochs
+        is_whole = trained == workload.epochs
     else:
         log = bundle.log()
         trained = len(log.finished_epochs())

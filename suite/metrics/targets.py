@@ -16,9 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from reference_impls.contract import EQUAL, EXACT, FLOAT32
+from suite.bundle.data_record import read_data_record
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.catalog.accuracies import ReferenceAccuracies, RunAccuracies
+from suite.catalog.data_sets import load_data_set
 from suite.catalog.scoring import TargetProcedure, load_scoring
 from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
@@ -103,29 +105,52 @@ def continued_runs(bundles: Iterable[Bundle]) -> set[str]:
     return {resumed.run_id for resumed in resumptions if resumed is not None}
 
 
+def refuse_other_settings(found: Sequence[ReferenceAccuracies], workload: Workload) -> None:
+    """Raise SuiteError for runs at a setting that carries no target: neither the workload's own nor
+    an end of its tunable batch sizes."""
+    own = workload.batch_size, workload.optimizer.base_learning_rate
+    ends, rates = workload.tunable.batch_size, workload.tunable.base_learning_rate
+    for each in found:
+        size, rate = each.batch_size, each.base_learning_rate
+        is_end = size in ends and size != own[0] and rates[0] <= rate <= rates[1]
+        if (size, rate) != own and not is_end:
+            raise SuiteError(
+                f"{each.runs[0].run_id} trained {workload.name} at batch size {size} and learning"
+                f" rate {rate:g}. A target comes from batch size {own[0]} at {own[1]:g} and from"
+                " the ends of the tunable range; leave it out."
+            )
+
+
 def _refuse_other_recipe(bundle: Bundle, workload: Workload) -> None:
-    request = bundle.run().request
-    optimizer = {
-        key: value for key, value in request["optimizer"].items() if key != "base_learning_rate"
-    }
-    own = {key: value for key, value in vars(workload.optimizer).items() if key in optimizer}
+    request, any_rate = bundle.run().request, {"base_learning_rate": None}
     part, parallel = workload.requested_part, request["parallel"]
-    found = (
-        request["workload"],
-        request["data"]["name"],
-        optimizer,
-        request.get("trains"),
-        request.get("accumulation", 1),
-        parallel.get("wire", EXACT),
-        parallel.get("shares", EQUAL),
-    )
-    trains = None if part is None else part._asdict()
-    if found != (workload.name, workload.data, own, trains, 1, EXACT, EQUAL):
+    compared = {
+        "workload": (request["workload"], workload.name),
+        f"data (all of the published {workload.data})": (_is_published(bundle, workload), True),
+        "epochs": (request["epochs"], workload.epochs),
+        "optimizer": (request["optimizer"] | any_rate, vars(workload.optimizer) | any_rate),
+        "trained part": (request.get("trains"), None if part is None else part._asdict()),
+        "mini-batches per update": (request.get("accumulation", 1), 1),
+        "rounding of sent gradients": (parallel.get("wire", EXACT), EXACT),
+        "shares of the ranks": (parallel.get("shares", EQUAL), EQUAL),
+    }
+    if different := [name for name, (found, defined) in compared.items() if found != defined]:
         raise SuiteError(
-            f"{bundle.path} did not train {workload.name} with this workload's data set"
-            f" ({workload.data}), optimizer settings and trained part, or did not update after"
-            " every mini-batch by the exact gradients of equal shares; leave it out."
+            f"{bundle.path} differs from the workload {workload.name} in: {', '.join(different)};"
+            " leave it out."
         )
+
+
+def _is_published(bundle: Bundle, workload: Workload) -> bool:
+    """Whether the run read all of the workload's own data, by the digests of their files; pictures
+    are not listed, and the harness has verified them."""
+    data, own = bundle.run().request["data"], load_data_set(workload.data)
+    if any(data[name] != getattr(own, name) for name in ("name", "train_samples", "eval_samples")):
+        return False
+    if not own.files:
+        return bool(data["verified"])
+    read = {file.name: file.sha256 for file in read_data_record(bundle).files}
+    return read == {file.name: file.sha256 for file in own.files}
 
 
 def _of_run(
@@ -135,19 +160,15 @@ def _of_run(
     run = bundle.run()
     request = run.request
     rate = float(request["optimizer"]["base_learning_rate"])
-    accuracies, epochs = _accuracies(bundle, by_id), int(request["epochs"])
-    share = load_scoring().targets.share_of_schedule
-    needed = math.floor(share * epochs)
-    if needed == 0:
+    accuracies, epochs = _accuracies(bundle, by_id), workload.epochs
+    needed = math.floor(load_scoring().targets.share_of_schedule * epochs)
+    target = request["target_accuracy"]
+    is_ended = target is not None and max(accuracies, default=0.0) >= target
+    if is_ended or not bundle.is_sealed or len(accuracies) < needed:
         raise SuiteError(
-            f"{bundle.path} trains {counted(epochs, 'epoch')}, too few for a target,"
-            f" which is computed from the epochs that end in the first {share:.0%} of the schedule."
-            " Leave the run out."
-        )
-    if not bundle.is_sealed or len(accuracies) < needed:
-        raise SuiteError(
-            f"{bundle.path} is not a sealed run of at least {needed} of {epochs} epochs; train it"
-            " with --no-target. If it continues an interrupted run, name that run too."
+            f"{bundle.path} is not a sealed run of at least {needed} of {epochs} epochs that no"
+            " target ended; train it with --no-target. If it continues an interrupted run, name"
+            " that run too."
         )
     return (int(request["global_batch_size"]), rate, epochs), RunAccuracies(
         run.run_id,

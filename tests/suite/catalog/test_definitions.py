@@ -159,16 +159,16 @@ def run(seed: int, *accuracies: float, framework: str = "pytorch") -> RunAccurac
     return RunAccuracies(f"run-{seed}", framework, seed, "float32", "cpu", "0" * 64, accuracies)
 
 
-def test_new_accuracies_replace_those_of_their_setting_framework_and_seed(tmp_path: Path) -> None:
+def test_new_accuracies_stand_beside_those_of_their_setting(tmp_path: Path) -> None:
     first = ReferenceAccuracies(32, 0.01, 10, (run(2, 0.5), run(1, 0.4)))
     add_accuracies("lenet", [first], tmp_path)
-    again = ReferenceAccuracies(32, 0.01, 10, (run(1, 0.6), run(1, 0.7, framework="chainer")))
+    again = ReferenceAccuracies(32, 0.01, 10, (run(1, 0.4), run(1, 0.7, framework="chainer")))
     other = ReferenceAccuracies(16, 0.01, 10, (run(1, 0.8),))
     add_accuracies("lenet", [again, other], tmp_path)
     small, large = load_accuracies("lenet", tmp_path)
     assert small == other and large.setting == (32, 0.01, 10)
     kept = [(one.framework, one.seed, one.accuracies) for one in large.runs]
-    assert kept == [("chainer", 1, (0.7,)), ("pytorch", 1, (0.6,)), ("pytorch", 2, (0.5,))]
+    assert kept == [("chainer", 1, (0.7,)), ("pytorch", 1, (0.4,)), ("pytorch", 2, (0.5,))]
     assert load_accuracies("vgg11", tmp_path) == ()
 
 
