@@ -57,10 +57,14 @@ def test_the_rulebook_states_these_numbers() -> None:
 def test_the_rulebook_states_how_a_target_follows() -> None:
     plain = re.sub(r"\s+", " ", (repository_root() / "rules" / "RULES.md").read_text())
     targets = SCORING.targets
-    assert f"the first {100 * targets.share_of_schedule:g} % of its epochs counts" in plain
+    assert (
+        f"the first {100 * targets.share_of_schedule:g} % of the schedule's epochs counts" in plain
+    )
     coverages = f"{100 * targets.confidence:g}/{100 * targets.coverage:g}"
     assert f"at most the one-sided {coverages} normal tolerance bound" in plain
     assert (targets.step, targets.min_runs, targets.min_frameworks) == (0.005, 6, 2)
+    assert "at least to the last epoch that counts" in plain
+    assert "No two of a setting have the same framework, seed and precision" in plain
     assert "rounded down to half a point" in plain and "needs six runs in two frameworks" in plain
 
 
