@@ -1,6 +1,8 @@
 """The generated tables equal the rules that are applied, and the worked examples are right."""
 
+import math
 import re
+import statistics
 
 import pytest
 
@@ -14,7 +16,12 @@ from suite.catalog.workloads import load_workload
 from suite.compliance import rulebook
 from suite.compliance.registry import CORE, all_rules
 from suite.files.generated import generated_places
-from suite.metrics.comparisons import run_statistics, score_interval, score_ratio
+from suite.metrics.comparisons import (
+    run_statistics,
+    score_interval,
+    score_ratio,
+    student_t_quantile,
+)
 from suite.metrics.costs import TrainingCost
 from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, expected_epochs, scored_epochs
 from suite.metrics.targets import target_from_runs
@@ -153,6 +160,33 @@ def test_the_worked_scores_and_ratios_are_right() -> None:
         ends = score_ratio(one, other, SCORING.pair_level, SCORING.epochs_level)
         assert [f"{value:.2f}" for value in (ends.ratio, ends.low, ends.high)] == stated
         assert ends.is_different == (verdict == "significant")
+
+
+def test_a_reader_computes_the_worked_scores_and_ratios_by_the_text_alone() -> None:
+    plain = re.sub(r"\s+", " ", TEXT)
+    assert "Let v be the variance of the n values over n, and d = n - 1: Student's t has d" in plain
+    assert "d (1 + f / v)² degrees of freedom, rounded down, 60 at most (Satterthwaite)" in plain
+    assert "2 % each making f = 0.0008, and d = 2 (n - 1) with the smaller n" in plain
+    for runs, *stated in worked(SCORE):
+        (mean, v), count = log_mean_and_variance(runs), len(numbers(runs))
+        assert by_the_text(mean, v, 0.0004, count - 1, 0.95) == stated
+    for runs, others, *stated, _ in worked(RATIO):
+        (one, of_one), (other, of_other) = map(log_mean_and_variance, (runs, others))
+        freedom = 2 * (min(len(numbers(runs)), len(numbers(others))) - 1)
+        assert by_the_text(one - other, of_one + of_other, 0.0008, freedom, 0.99) == stated
+    assert ["1.06", "0.98", "1.15"] in [list(line[2:5]) for line in worked(RATIO)], "VGG-11"
+
+
+def log_mean_and_variance(runs: str) -> tuple[float, float]:
+    """Of the mean: the variance of the logarithms over their number."""
+    logs = [math.log(score) for score in numbers(runs)]
+    return statistics.mean(logs), statistics.variance(logs) / len(logs)
+
+
+def by_the_text(mean: float, v: float, f: float, d: int, confidence: float) -> list[str]:
+    freedom = min(60, math.floor(d * (1 + f / v) ** 2))
+    margin = student_t_quantile(freedom, confidence) * math.sqrt(v + f)
+    return [f"{math.exp(mean + away):.2f}" for away in (0, -margin, margin)]
 
 
 def test_the_worked_target_is_right() -> None:
