@@ -9,7 +9,7 @@ import pytest
 from reference_impls.schedules import one_cycle
 from suite.catalog.accuracies import ReferenceAccuracies, RunAccuracies
 from suite.catalog.data_sets import load_data_sets
-from suite.catalog.reference_points import frozen_points
+from suite.catalog.reference_points import frozen_points, load_points
 from suite.catalog.rounds import load_round
 from suite.catalog.scoring import load_scoring
 from suite.catalog.workloads import load_workload
@@ -22,6 +22,7 @@ from suite.metrics.comparisons import (
     score_ratio,
     student_t_quantile,
 )
+from suite.metrics.convergence import LEVEL, compare_epochs
 from suite.metrics.costs import TrainingCost
 from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, expected_epochs, scored_epochs
 from suite.metrics.targets import target_from_runs
@@ -187,6 +188,25 @@ def by_the_text(mean: float, v: float, f: float, d: int, confidence: float) -> l
     freedom = min(60, math.floor(d * (1 + f / v) ** 2))
     margin = student_t_quantile(freedom, confidence) * math.sqrt(v + f)
     return [f"{math.exp(mean + away):.2f}" for away in (0, -margin, margin)]
+
+
+def test_the_rulebook_says_which_entries_have_too_few_runs_to_be_refused() -> None:
+    (stated,) = re.findall(
+        r"With (\d+) runs it can be from (\d+) reference\s+runs on, with (\d+) from (\d+)\."
+        r" Against (\d+), as in the points\s+of VGG-11 and the adaptation, (\d+) runs are never"
+        r" refused: p is ([\d.]+) at least",
+        TEXT,
+    )
+    few, enough, more, enough_for_more, references, runs = map(int, stated[:6])
+
+    def least(reference: int, entry: int) -> float:
+        return compare_epochs([1] * reference, [1] * entry).smallest_p
+
+    for entry, reference in ((few, enough), (more, enough_for_more)):
+        assert least(reference, entry) <= LEVEL < least(reference - 1, entry)
+    assert f"{least(references, runs):.3f}" == stated[6] and least(references, runs) > LEVEL
+    for workload in ("vgg11", "mobilenetv3-adapt"):
+        assert {len(point.runs) for point in load_points(workload)} == {references}
 
 
 def test_the_worked_target_is_right() -> None:
