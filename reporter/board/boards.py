@@ -12,7 +12,7 @@ from reporter.board.ranking import Rank
 from reporter.data.entry_scores import MEASURED_J, RANKED, SCORE_J, SCORE_S, EntryScores, Status
 from reporter.data.frames import Frames, Row, is_known
 from reporter.data.missed import TIME_TO_TARGET
-from reporter.data.shown_replications import SELF_REPORTED
+from reporter.data.shown_replications import OWN_REPLAY, SELF_REPORTED
 from suite.catalog.scoring import load_scoring
 
 EPOCH_S, EPOCH_J = "time_to_epoch_s", "energy_per_epoch_j"
@@ -91,7 +91,7 @@ class LeaderboardRow:
     @property
     def is_vouched(self) -> bool:
         """Whether somebody else than the submitter stands behind the figures."""
-        return self.provenance != SELF_REPORTED
+        return self.provenance not in (SELF_REPORTED, OWN_REPLAY)
 
     def cell(self, figure: str) -> Cell | None:
         """The cell of this figure; None where the board has no such column."""

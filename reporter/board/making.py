@@ -43,15 +43,18 @@ from reporter.data.frames import (
 from reporter.data.machine_names import machine_title
 from reporter.data.missed import is_short, reached_text
 from reporter.data.shown_replications import (
+    AND,
+    OWN_REPLAY,
+    SELF_REPORTED,
     ShownReplication,
     provenance_of,
     replication_badges,
-    submitters_of,
 )
 from reporter.data.values import figures_by_entry
 from reporter.data.words import submitter_title
 from suite.catalog.divisions import Division
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
+from suite.catalog.organizations import cannot_vouch
 from suite.catalog.rounds import load_rounds
 from suite.catalog.scoring import load_scoring
 
@@ -315,12 +318,15 @@ def _order(scores: EntryScores, rank: Rank | None, figures: Mapping[str, Any]) -
 
 
 def _provenance(frames: Frames, entry: Row, figures: Mapping[str, Any]) -> str:
-    audited_by = entry["audited_by"] if is_known(entry["audited_by"]) else None
+    reviewers = str(entry["audited_by"]).split(AND) if is_known(entry["audited_by"]) else []
+    submitters = cannot_vouch(entry["organization"], entry["signed_by"])
     witness = entry["witnessed_by"]
-    is_witnessed = is_known(witness) and witness not in submitters_of(entry)
+    auditors = [each for each in reviewers if each not in submitters]
+    is_witnessed = is_known(witness) and witness not in submitters
     replications = frames.replications.get(entry["entry_id"], ())
     has_energy = is_known(figures.get(EPOCH_ENERGY, {}).get("value"))
-    return provenance_of(replications, audited_by, is_witnessed, has_energy)
+    found = provenance_of(replications, auditors, is_witnessed, has_energy)
+    return OWN_REPLAY if reviewers and found == SELF_REPORTED else found
 
 
 def _facets(entry: Row, figures: Mapping[str, Row], status: str) -> dict[str, str]:

@@ -2,9 +2,7 @@
 
 from reporter.data.frames import Row, is_known
 from reporter.data.machine_names import profile_of, short_title
-
-PROJECT = "reference"
-"""The organization of the project's own submissions."""
+from suite.catalog.organizations import OF_PROJECT
 
 
 def system_name(entry: Row) -> str:
@@ -21,4 +19,4 @@ def system_name(entry: Row) -> str:
 def is_reference_system(entry: Row) -> bool:
     """Whether the project itself trained on a machine that no profile describes: a server shows
     what frameworks do, and stands beside no device."""
-    return str(entry["organization"]) == PROJECT and profile_of(entry) is None
+    return str(entry["organization"]) == OF_PROJECT and profile_of(entry) is None

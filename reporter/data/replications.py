@@ -8,10 +8,11 @@ from pathlib import Path
 from reporter.data.bundle_rows import BundleRows
 from reporter.data.folders import read_each
 from reporter.data.frames import ACCEPTED, Row
-from reporter.data.shown_replications import ShownReplication, submitters_of
+from reporter.data.shown_replications import ShownReplication
 from reporter.data.text import one_line, plain_or_none
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import RECORD
+from suite.catalog.organizations import cannot_vouch
 from suite.compliance.folders import REPLICATIONS
 from suite.errors import SuiteError
 from suite.metrics.replication_record import MeasuredRun, Replication, measure_for, read_replication
@@ -59,7 +60,9 @@ def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownRep
             )
     entries = {_original(record, run, placed) for run in record.originals}
     rows = [placed[run.run_id].run for run in record.originals]
-    submitters = frozenset[str | None]().union(*map(submitters_of, rows))
+    submitters = {
+        name for row in rows for name in cannot_vouch(row["organization"], row["signed_by"])
+    }
     if len(entries) > 1:
         raise SuiteError("the replicated runs belong to several entries")
     (entry,) = entries

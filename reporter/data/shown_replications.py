@@ -1,15 +1,16 @@
 """A replication as pages show it, and the badges that entries earn by replications."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from suite.catalog.organizations import PROJECT
 from suite.metrics.replication_record import ReplicationVerdict
 
 AVAILABLE, FUNCTIONAL, REPRODUCED = "available", "functional", "reproduced"
 SELF_REPORTED = "self-reported"
-PROJECT, AND = "project", " and "
+OWN_REPLAY = "replayed by the project, which made the runs"
+AND = " and "
 """Badges, as those of ACM's Artifact Review and Badging: code that everybody can get; runs that
 others made again; results that they confirmed."""
 
@@ -51,14 +52,9 @@ class ShownReplication:
         )
 
 
-def submitters_of(row: Mapping[str, Any]) -> frozenset[str | None]:
-    """Who cannot vouch for a run or an entry: who submitted it, and who signed the submission."""
-    return frozenset((row["organization"], row["signed_by"]))
-
-
 def provenance_of(
     replications: Sequence[ShownReplication],
-    audited_by: str | None,
+    auditors: Sequence[str],
     is_witnessed: bool,
     has_energy: bool = False,
 ) -> str:
@@ -66,22 +62,14 @@ def provenance_of(
     *self-reported*. An audit repeats no times: they need somebody else's witness. None of these
     repeats an energy."""
     makers = {each.organization for each in replications if each.earns_mark}
-    if not makers and audited_by is None:
+    if not makers and not auditors:
         return SELF_REPORTED
     stated = AND.join(
         [*(["time"] if not (makers or is_witnessed) else []), *(["energy"] if has_energy else [])]
     )
-    who = (
-        f"reproduced by {_in_words(sorted(makers))}"
-        if makers
-        else f"audited by {_in_words(str(audited_by).split(AND))}"
-    )
-    return f"{who}, {stated} stated by the submitter" if stated else who
-
-
-def _in_words(makers: Sequence[str]) -> str:
-    """The organizations; the standing auditor, which signs as ``project``, is the project."""
-    return AND.join("the project" if maker == PROJECT else maker for maker in makers)
+    what, by = ("reproduced", sorted(makers)) if makers else ("audited", auditors)
+    who = AND.join("the project" if name == PROJECT else name for name in by)
+    return f"{what} by {who}{stated and f', {stated} stated by the submitter'}"
 
 
 def replication_badges(

@@ -65,7 +65,7 @@ class SubmissionVerdicts:
         return None if found is None else found.words
 
     def audited_by(self, bundle: Path) -> str | None:
-        """Who else replayed the bundle from a state that they drew, and found that it agrees."""
+        """Who replayed the bundle from a state that they drew, and found that it agrees."""
         makers = next(
             (each.audited_by[bundle] for each in self.verdicts if bundle in each.audited_by), ()
         )

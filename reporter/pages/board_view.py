@@ -20,6 +20,7 @@ from reporter.data.entry_scores import SCORE_S
 from reporter.data.instrument_names import instrument_words
 from reporter.data.machine_names import machine_title, profile_of
 from reporter.data.missed import TIME_TO_TARGET
+from reporter.data.shown_replications import SELF_REPORTED
 from reporter.data.words import submitter_title
 from reporter.pages.headlines import (
     Headline,
@@ -132,7 +133,7 @@ class LeaderboardView:
             yield f"best of {row.of}"
         if not best.is_confirmed:
             yield best.why_not_counted
-        if best.is_vouched:
+        if best.provenance != SELF_REPORTED:
             yield best.provenance
         yield from best.badges
 

@@ -106,7 +106,7 @@ def _whose_word(board: Leaderboard, rows: list[DotRow]) -> Iterator[str]:
     if not rows:
         return
     first, fastest = rows[0], _confirmed(time_chart(board))[0]
-    if not first.best.is_vouched:
+    if first.best.provenance == SELF_REPORTED:
         yield f"{SELF_REPORTED.capitalize()}: nobody but the submitter vouches for these entries."
         return
     yield f"{first.name}: {first.best.provenance}."

@@ -240,7 +240,11 @@ def _evidence(
         (ReviewKind.NO_PROBE, unproved, "closed entries without a verdict of `suite verify-model`"),
         (
             ReviewKind.NO_AUDIT,
-            [run.name for run in runs if not verdict.audited_by.get(run.folder.path)],
+            [
+                run.name
+                for run in runs
+                if verdict.submitters.issuperset(verdict.audited_by.get(run.folder.path, ()))
+            ],
             "runs without an audit in which another organization drew an epoch and replayed the"
             " training after it",
         ),

@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from suite.catalog.organizations import cannot_vouch
 from suite.catalog.rounds import Round
 from suite.compliance.rule import Check, Violation
 from suite.compliance.signed_reviews import SignedReview, read_signed_reviews
@@ -127,9 +128,9 @@ class SubmissionContext:
 
     @property
     def submitters(self) -> frozenset[str | None]:
-        """Who cannot vouch for it: the organization that it declares, and the one that signed."""
+        """Who cannot vouch for it."""
         signer = None if self.signature is None else self.signature.verdict.signer
-        return frozenset((self.declaration.organization, signer))
+        return cannot_vouch(self.declaration.organization, signer)
 
     @cached_property
     def reviews(self) -> tuple[SignedReview, ...]:

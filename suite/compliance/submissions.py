@@ -52,7 +52,7 @@ class SubmissionVerdict:
 
     ``signed_by`` is whose key signed it, by submissions/ALLOWED_SIGNERS; None if nobody's that is
     known there. ``audits`` are unsigned audits that agree, by the runs' folders; ``audited_by`` is
-    who else replayed the runs from a state that they drew, ``reviews`` every review, with its
+    who replayed the runs from a state that they drew, ``reviews`` every review, with its
     maker. ``submitters`` are those who cannot vouch for it.
     """
 

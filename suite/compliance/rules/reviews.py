@@ -5,6 +5,7 @@ from pathlib import Path
 
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
+from suite.catalog.organizations import PROJECT
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.rules.audits import audit_differences, where_contradicted
@@ -138,12 +139,12 @@ def _makers(context: SubmissionContext) -> Violations:
 
 def audited_by(context: SubmissionContext) -> Mapping[Path, tuple[str, ...]]:
     """Who replayed each run from a state that they drew, and found that it agrees, by the run's
-    folder; the submitter is none of them."""
+    folder; no submitter is one of them, but the project is, of its own runs."""
     makers = [
         review
         for review in context.reviews
         if review.reviewer is not None
-        and review.reviewer not in context.submitters
+        and review.reviewer not in context.submitters - {PROJECT}
         and not any(_faults(review, context))
     ]
     return {

@@ -124,6 +124,24 @@ def test_only_a_witness_who_is_not_the_submitter_vouches_for_the_time_and_nobody
 
 
 @pytest.mark.parametrize(
+    ("organization", "reviewers", "witness", "mark"),
+    [
+        ("reference", "project", "project", "replayed by the project, which made the runs"),
+        ("reference", "lab and project", "project", "audited by lab, time stated by the submitter"),
+        ("reference", "lab", "lab", "audited by lab"),
+        ("reference", None, None, "self-reported"),
+        ("acme", "project", "project", "audited by the project"),
+    ],
+)
+def test_the_project_and_its_organization_are_one(
+    organization: str, reviewers: str | None, witness: str | None, mark: str
+) -> None:
+    frames: Any = SimpleNamespace(replications={})
+    reviewed = entry(organization=organization, audited_by=reviewers, witnessed_by=witness)
+    assert making._provenance(frames, reviewed, {}) == mark
+
+
+@pytest.mark.parametrize(
     ("energy", "sensor"),
     [
         ({"tier": "analyser", "covers": "wall", "value": 1.0}, "analyser, wall"),

@@ -21,6 +21,7 @@ from reporter.pages.headlines import device_headline, headline
 from reporter.pages.leaderboard import front_page_order, tabs_of
 from reporter.pages.shared import board_title, make_contents
 from reporter.pages.standings import standings_of
+from reporter.pages.submitters import submitters_of
 from reporter.site import build_site
 from suite.files.paths import repository_root
 from tests.builders import Scenario, make_bundle
@@ -156,6 +157,17 @@ def test_beside_an_owner_s_run_reference_results_are_on_its_board(mixed: Path) -
     assert len(board.accepted) == 2 and not board.is_reference
     (pair,) = compare_entries(frames, "score_s")
     assert pair.ratio is not None, "in Python, too, where no leaderboard compares them"
+
+
+def test_the_project_s_reviews_of_its_own_runs_are_not_by_others() -> None:
+    """They are shown, and counted for nothing."""
+    own = "replayed by the project, which made the runs"
+    frames = reporter.load([repository_root() / "submissions" / "v0.3" / "reference"])
+    boards = tuple(make_boards(frames))
+    assert {(row.provenance, row.is_vouched) for row in boards[0].accepted} == {(own, False)}
+    assert f"TensorFlow: {own}." in headline(boards[0]).lines
+    ((title, _, entries, vouched, _),) = submitters_of(make_contents(frames, boards))
+    assert (entries, vouched) == (3, 0), title
 
 
 def test_the_published_ratios_of_frameworks_are_those_of_the_submission() -> None:

@@ -244,14 +244,14 @@ def test_a_mark_needs_all_runs_made_again_by_others_signed_and_confirmed(
     made = replication(**changes)
     assert replication_badges((made,), False) == badges
     assert made.earns_mark == ("reproduced" in badges)
-    assert (provenance_of((made,), None, False) == "reproduced by lab") == made.earns_mark
+    assert (provenance_of((made,), [], False) == "reproduced by lab") == made.earns_mark
 
 
 def test_an_entry_is_reproduced_or_audited_by_all_who_did() -> None:
     several = (replication("z"), replication("project"), replication("b", is_signed=False))
-    assert provenance_of(several, "x", True) == "reproduced by the project and z"
-    assert provenance_of((), "x", True) == "audited by x"
-    assert provenance_of((), "x", False) == "audited by x, time stated by the submitter"
+    assert provenance_of(several, ["x"], True) == "reproduced by the project and z"
+    assert provenance_of((), ["x"], True) == "audited by x"
+    assert provenance_of((), ["x"], False) == "audited by x, time stated by the submitter"
     against = (replication(), replication(verdict="refuted", losses="refuted"))
     badges = ("available", "functional", "reproduced", "2 replications", "refuted by 1 of them")
     assert replication_badges(against, True) == badges
@@ -263,4 +263,4 @@ def test_an_entry_is_reproduced_or_audited_by_all_who_did() -> None:
     badges = ("functional", "3 replications", "refuted by 2 of them")
     assert replication_badges((refuted, partly, refuted), False) == badges
     both = (replication("uni"), replication("project"), replication("uni"))
-    assert provenance_of(both, "x", True) == "reproduced by the project and uni"
+    assert provenance_of(both, ["x"], True) == "reproduced by the project and uni"

@@ -211,12 +211,12 @@ def test_evidence_is_missed_of_each_run_that_has_none(
     verdict: Any = SimpleNamespace(
         path=tmp_path,
         submitters=frozenset({"lab", "signer"}),
-        bundles=[  # the submitter's own witness, and the signer's, are not somebody else's
+        bundles=[  # own witnesses and reviews, and the signer's, are not somebody else's
             SimpleNamespace(path=first, witnessed_by="lab"),
             SimpleNamespace(path=second, witnessed_by="w"),
             SimpleNamespace(path=third, witnessed_by="signer"),
         ],
-        audited_by={first: ("lab",), third: ()},
+        audited_by={first: ("w", "lab"), second: ("lab",), third: ()},
         reviews=[SimpleNamespace(record=record, maker=SimpleNamespace(state=state))],
     )
     points = review_module._evidence(verdict, [each.folder for each in runs], runs)

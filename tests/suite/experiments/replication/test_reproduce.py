@@ -176,9 +176,9 @@ def test_an_entry_shows_its_signed_replication(
     frames = api.load([original, replication])
     ((found,),) = frames.replications.values()
     confirmed = replace(found, verdict="confirmed")
-    assert provenance_of((confirmed,), "x", False) == "reproduced by lab"
-    assert provenance_of((found,), None, True) == "self-reported"
-    assert provenance_of((), "project and x", True) == "audited by the project and x"
+    assert provenance_of((confirmed,), ["x"], False) == "reproduced by lab"
+    assert provenance_of((found,), [], True) == "self-reported"
+    assert provenance_of((), ["project", "x"], True) == "audited by the project and x"
     assert (found.organization, found.is_by_others, found.losses, found.times) == (
         "lab",
         True,
