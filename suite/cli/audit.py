@@ -168,7 +168,7 @@ def _show(record: AuditRecord) -> None:
             f"  checked in these steps: losses, seed, data, initial weights and batch size{error}"
         )
         rest = (
-            "later steps, times, energy, accuracy and device"
+            "later steps, precision, times, energy, accuracy and device"
             if record.state is None
             else "other steps, times, energy and device"
         )

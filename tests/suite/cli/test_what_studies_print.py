@@ -249,7 +249,7 @@ def test_an_audit_says_what_it_would_have_found_and_what_it_did_not_look_at(
     assert said.startswith(f"lenet-1: {AuditVerdict.AGREES.value}, 30 steps in PyTorch 2.9.0, 12 s")
     assert "step nearest to its tolerance: 7, loss 2.25, expected 2.5\n  difference 1.0e-01" in said
     assert "learning rate (errors of 3.31% or more would show)" in said
-    assert "not checked: later steps, times, energy, accuracy and device\n" in said
+    assert "not checked: later steps, precision, times, energy, accuracy and device\n" in said
     said = shown(audited(AuditVerdict.CONTRADICTS, reason="other losses"))
     assert "first step beyond its tolerance: 7" in said and "not checked" not in said
     assert "\n  other losses\n" in said
