@@ -242,6 +242,8 @@ EPOCHS: Mapping[str, str] = {
     "energy_j": "energy of the epoch, J; None where it was not measured",
 }
 
+WHERE_ALIKE = "as in the frame `runs`; None where the entry's runs differ"
+
 ENTRIES: Mapping[str, str] = {
     "entry_id": "hash of the column `state` and of the columns that identify the entry",
     **IDENTITY,
@@ -250,21 +252,16 @@ ENTRIES: Mapping[str, str] = {
     ),
     "runs": "number of runs",
     "reached": "number of runs that reached the target; None without a target",
-    "implementation_name": "as in the frame `runs`",
-    "planned_runs": "as in the frame `runs`",
-    "launches": "as in the frame `runs`",
-    "launches_accepted": "as in the frame `runs`",
-    "nonce_kind": "as in the frame `runs`; None where the entry's runs differ",
-    "is_nominated": "as in the frame `runs`; None where the entry's runs differ",
-    "audited_in": "as in the frame `runs`; None where the entry's runs differ",
+    **dict.fromkeys(
+        ("implementation_name", "planned_runs", "launches", "launches_accepted"),
+        "as in the frame `runs`",
+    ),
+    **dict.fromkeys(("nonce_kind", "is_nominated", "audited_in"), WHERE_ALIKE),
     "audited_by": (
         "organizations that audited every run of the entry (see the frame `runs`); None if there"
         " are none"
     ),
-    "witnessed_by": "as in the frame `runs`; None where the entry's runs differ",
-    "signed_by": "as in the frame `runs`; None where the entry's runs differ",
-    "board": "as in the frame `runs`; None where the entry's runs differ",
-    "code_is_public": "as in the frame `runs`; None where the entry's runs differ",
+    **dict.fromkeys(("witnessed_by", "signed_by", "board", "code_is_public"), WHERE_ALIKE),
     "withdrawn": "reason for the withdrawal; None if not withdrawn",
 }
 
@@ -288,9 +285,10 @@ ENTRY_FIGURES: Mapping[str, str] = {
     "interval_high": "upper end of the interval that begins at interval_low",
     "reason": "why the value is unknown",
     "source": "as in the frame `figures`",
-    "covers": "as in the frame `figures`; None where the entry's runs differ",
-    "tier": "as in the frame `figures`; None where the entry's runs differ",
-    "attached": "as in the frame `figures`; None where the entry's runs differ",
+    **dict.fromkeys(
+        ("covers", "tier", "attached"),
+        "as in the frame `figures`; None where the entry's runs differ",
+    ),
 }
 
 SETTINGS = "settings"

@@ -90,14 +90,8 @@ def _row(
     record: Replication, file: Path, submitters: Collection[str | None], is_whole: bool
 ) -> ShownReplication:
     found = record.comparisons
-    reason = next(
-        (
-            part.reason
-            for part in (found.losses, found.accuracies, found.times)
-            if part.reason is not None
-        ),
-        None,
-    )
+    parts = (found.losses, found.accuracies, found.times)
+    reason = next((part.reason for part in parts if part.reason is not None), None)
     return ShownReplication(
         hashlib.sha256(file.read_bytes()).hexdigest()[:10],
         file.resolve(),

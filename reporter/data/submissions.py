@@ -33,25 +33,13 @@ class SubmissionVerdicts:
 
     def findings_of(self, bundle: Path) -> tuple[Finding, ...]:
         """The findings on the submission that holds the bundle."""
-        return next(
-            (
-                self._by_path[folder]
-                for folder in (bundle, *bundle.parents)
-                if folder in self._by_path
-            ),
-            (),
-        )
+        around = (bundle, *bundle.parents)
+        return next((self._by_path[each] for each in around if each in self._by_path), ())
 
     def signed_by(self, bundle: Path) -> str | None:
         """Whose key signed the submission that holds the bundle."""
-        return next(
-            (
-                verdict.signed_by
-                for verdict in self.verdicts
-                if verdict.path in (bundle, *bundle.parents)
-            ),
-            None,
-        )
+        around = (bundle, *bundle.parents)
+        return next((each.signed_by for each in self.verdicts if each.path in around), None)
 
     def audited_in(self, bundle: Path) -> str | None:
         """The framework in which the bundle's first steps were trained again, with losses that
@@ -59,10 +47,8 @@ class SubmissionVerdicts:
 
         Where a training state was replayed as well, it says whether somebody else's value drew it.
         """
-        found = next(
-            (verdict.audits[bundle] for verdict in self.verdicts if bundle in verdict.audits), None
-        )
-        return None if found is None else found.words
+        words = (each.audits[bundle].words for each in self.verdicts if bundle in each.audits)
+        return next(words, None)
 
     def audited_by(self, bundle: Path) -> str | None:
         """Who replayed the bundle from a state that they drew, and found that it agrees."""
