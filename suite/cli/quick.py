@@ -222,7 +222,7 @@ def resolve_workloads(
 
 
 def tell_left_out(problems: Mapping[str, str]) -> None:
-    """Say which workloads this machine cannot train; ``problems`` are by workload."""
+    """Say which workloads are not trained, and why; ``problems`` are by workload."""
     for line in _lines(problems):
         print(f"left out: {line}", file=sys.stderr)
 

@@ -120,9 +120,13 @@ def _board_runs(training: TrainingOptions, settings: RunSettings) -> list[BoardR
     if settings.force:
         raise SuiteError("--force is for one run; to make the set again, choose another --output.")
     device = resolve_device(training.device).device
-    for each in device.fitting_workloads:
-        if each.why_not_ranked:
-            tell_left_out({each.name: f"{each.why_not_ranked}; --workload {each.name} trains it"})
+    tell_left_out(
+        {
+            each.name: f"{each.why_not_ranked}; --workload {each.name} trains it"
+            for each in device.fitting_workloads
+            if each.why_not_ranked
+        }
+    )
     output = settings.output or RUNS / f"{device.name}-{settings.division.value}"
     return planned_runs(training, settings, device.closed_workloads, output)
 

@@ -105,7 +105,7 @@ def _is_beside(launch: Bundle, run: Bundle) -> bool:
     """Whether a launch has the round, the version of the suite and the system of a run; one that
     ended before it described its system may have been on any."""
     record, other = launch.run(), run.run()
-    described = launch if (launch.path / SYSTEM).is_file() else run
-    return (record.round, record.suite_version) == (other.round, other.suite_version) and not (
-        different_fields(described.json(SYSTEM), run.json(SYSTEM))
-    )
+    if (record.round, record.suite_version) != (other.round, other.suite_version):
+        return False
+    is_described = (launch.path / SYSTEM).is_file()
+    return not (is_described and different_fields(launch.json(SYSTEM), run.json(SYSTEM)))
