@@ -172,7 +172,7 @@ def _energy_chart(
 ) -> DotChart:
     rows = _drawn_rows([(each.row, each.cell) for each in group.rows], only_vouched)
     chart = dot_chart(
-        board, group.column, rows, GROUPS[by], by, f"energy-{group.place}", group.short
+        board, group.column, rows, GROUPS[by], by, f"energy-{group.instrument.place}", group.short
     )
     return replace(chart, has_places=group.has_ranks)
 

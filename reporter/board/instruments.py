@@ -8,17 +8,10 @@ from dataclasses import dataclass
 from reporter.board.boards import Leaderboard, LeaderboardRow, with_values
 from reporter.board.columns import Cell, Column
 from reporter.board.ranking import Rank, unranked
-from reporter.data.entry_scores import MEASURED_J, SCORE_J
+from reporter.data.entry_scores import SCORE_J
 from reporter.data.instrument_names import instrument_words
 from suite.catalog.scoring import EnergyStanding, Instrument, load_scoring
 
-ADDED = {
-    EnergyStanding.RANKED: "",
-    EnergyStanding.INDICATIVE: "indicative",
-    EnergyStanding.ESTIMATE: "",
-}
-MAX_ROWS = 60
-"""Of a table of energies: the board's own table has all rows."""
 NOT_SCORED = unranked("not ranked: the entry has no score")
 
 
@@ -38,51 +31,18 @@ class InstrumentRows:
     instrument: Instrument
     column: Column
     rows: tuple[MeasuredRow, ...]
-    max_rows: int = MAX_ROWS
-
-    @property
-    def standing(self) -> EnergyStanding:
-        """What these energies count for."""
-        return self.instrument.standing
-
-    @property
-    def place(self) -> int:
-        """The place in the order of instruments."""
-        return self.instrument.place
-
-    @property
-    def title(self) -> str:
-        """The instrument in words."""
-        return instrument_words(self.instrument)
 
     @property
     def short(self) -> str:
         """The instrument in words, with "indicative" where that is what it counts for: "on-board
         sensor of the module, indicative"."""
-        return f"{self.title}, {ADDED[self.standing]}" if ADDED[self.standing] else self.title
+        words, standing = instrument_words(self.instrument), self.instrument.standing
+        return f"{words}, indicative" if standing is EnergyStanding.INDICATIVE else words
 
     @property
     def has_ranks(self) -> bool:
         """Whether a row has a rank."""
         return any(each.rank.place is not None for each in self.rows)
-
-    @property
-    def spread_words(self) -> str:
-        """What stands under a value."""
-        return (
-            "95 % interval"
-            if any(each.cell.interval for each in self.rows)
-            else "± standard deviation"
-        )
-
-    @property
-    def what(self) -> str:
-        """ "Least energy", "Least energy per epoch"."""
-        return (
-            "Least energy"
-            if self.column.figure in (SCORE_J, MEASURED_J)
-            else f"Least {self.column.heading}"
-        )
 
 
 def rows_by_instrument(board: Leaderboard) -> tuple[InstrumentRows, ...]:
