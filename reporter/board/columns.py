@@ -18,9 +18,9 @@ class Column:
     """A figure as a column of a leaderboard. A cell shows value * ``factor`` in ``unit``, with
     ``places`` decimals or, if None, 3 significant digits.
 
-    ``better``: -1 if less is better, 1 if more is, 0 if neither. ``shown``: visible until a reader
-    chooses columns. ``is_energy``: values of different instruments do not compare and are not put
-    in one order. ``file_name``: its name in data files if the page shows another unit.
+    ``better``: -1 if less is better, 1 if more is, 0 if neither. ``is_energy``: values of
+    different instruments do not compare and are not put in one order. ``file_name``: its name in
+    data files if the page shows another unit.
     """
 
     figure: str
@@ -30,7 +30,6 @@ class Column:
     factor: float = 1.0
     places: int | None = None
     better: int = -1
-    shown: bool = True
     is_energy: bool = False
     file_name: str = ""
 
@@ -67,7 +66,6 @@ SCORE_COLUMNS = (
         "J",
         "measured from run_start to the evaluation that reaches the target accuracy; with its 95 %"
         " interval",
-        shown=False,
         is_energy=True,
     ),
 )
@@ -91,14 +89,12 @@ RUN_COLUMNS = (
         "initialisation",
         "s",
         "init_start to run_start: building, compiling, tuning; not part of any other time",
-        shown=False,
     ),
     Column(
         "first_epoch_s",
         "epoch 1",
         "s",
         "first fetch to last step of epoch 1; caches are cold if emptied before the run",
-        shown=False,
     ),
     Column(
         "best_accuracy",
@@ -127,7 +123,6 @@ RUN_COLUMNS = (
         "epochs until the evaluation that reaches the target accuracy",
         1.0,
         1,
-        shown=False,
     ),
     Column(
         "samples_per_s",
@@ -137,7 +132,6 @@ RUN_COLUMNS = (
         1.0,
         None,
         1,
-        False,
     ),
     Column(
         "fetch_stall_share",
@@ -156,15 +150,12 @@ RUN_COLUMNS = (
         "mean of epochs 2 to last; the column “energy” names the sensor",
         is_energy=True,
     ),
-    Column(
-        "energy_j", "energy of the run", "J", "run_start to run_stop", shown=False, is_energy=True
-    ),
+    Column("energy_j", "energy of the run", "J", "run_start to run_stop", is_energy=True),
     Column(
         "mean_power_w",
         "power",
         "W",
         "energy per epoch / time per epoch",
-        shown=False,
         is_energy=True,
     ),
     Column(
@@ -174,7 +165,6 @@ RUN_COLUMNS = (
         "CPU time of other programs during the run, as a share of all cores' time",
         100.0,
         1,
-        shown=False,
         file_name="foreign_cpu_share_percent",
     ),
     Column(
@@ -195,7 +185,6 @@ RUN_COLUMNS = (
         " with a memory budget",
         1.0,
         2,
-        shown=False,
     ),
 )
 
