@@ -1,5 +1,6 @@
 """The leaderboard's columns: their figures, number formats, and the text of empty cells."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -349,6 +350,11 @@ class Cell:
     def value(self) -> float | None:
         """The value in the column's unit; None where it is unknown."""
         return float(self.raw) if self.raw else None
+
+    @property
+    def order(self) -> float:
+        """The value, to sort by: unknown ones stand last."""
+        return math.inf if self.value is None else self.value
 
     @property
     def interval(self) -> tuple[float, float] | None:

@@ -59,7 +59,7 @@ class DotRow:
     @property
     def is_lowest(self) -> bool:
         """Whether no entry of the row has a lower value than the one that stands for it."""
-        return _value(self.cell) <= min(_value(cell) for _, cell in self.members)
+        return self.cell.order <= min(cell.order for _, cell in self.members)
 
     @cached_property
     def alike(self) -> tuple[str, ...]:
@@ -188,7 +188,7 @@ def memory_chart(
     if board.memory is None:
         return None
     rows = _drawn_rows(with_values(board.in_order, board.memory.figure), only_vouched)
-    rows = sorted(rows, key=lambda pair: (_value(pair[1]), pair[0].entry_id))
+    rows = sorted(rows, key=lambda pair: (pair[1].order, pair[0].entry_id))
     return dot_chart(board, board.memory, rows, GROUPS[by], by, "memory") if rows else None
 
 
@@ -212,7 +212,7 @@ def dot_chart(
     names = sorted(best, key=lambda each: places[best[each][0].entry_id])
     shown, axis = names[:MAX_ROWS], axis_of((cell for _, cell in candidates), column.unit)
     verdicts = _verdicts(board, column, {each: best[each][0] for each in shown}, settings)
-    first = _value(best[names[0]][1]) if names else math.nan
+    first = best[names[0]][1].order if names else math.nan
     rows = (
         DotRow(
             place,
@@ -224,7 +224,7 @@ def dot_chart(
             settings[each],
             ""
             if verdicts[each].get(names[0]) == OTHER_ACCELERATORS
-            else _times(_value(best[each][1]), first),
+            else _times(best[each][1].order, first),
             verdicts[each],
         )
         for place, each in enumerate(shown, 1)
@@ -244,10 +244,6 @@ def _standing_for(members: Candidates) -> Candidates:
     ]
 
 
-def _value(cell: Cell) -> float:
-    return math.inf if cell.value is None else cell.value
-
-
 def _times(value: float, first: float) -> str:
     if value == first or not first > 0:
         return ""
@@ -257,7 +253,7 @@ def _times(value: float, first: float) -> str:
 def _rings(axis: Axis, members: Candidates, best: Cell) -> tuple[str, ...]:
     """The places of the other entries, by halves of a percent; those at one place are one ring."""
     places = (
-        float(axis.percent(_value(cell))) for _, cell in members if cell is not best and cell.raw
+        float(axis.percent(cell.order)) for _, cell in members if cell is not best and cell.raw
     )
     return tuple(dict.fromkeys(f"{round(2 * place) / 2:g}" for place in places))
 

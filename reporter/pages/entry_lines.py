@@ -227,7 +227,7 @@ def power_modes_of_board(lines: Sequence[EntryLine]) -> tuple[BoardMode, ...]:
         BoardMode(name, len(group), _best(group, group[0].board.time.figure), _thriftiest(group))
         for name, group in groups.items()
     ]
-    found.sort(key=lambda mode: (_value(mode.fastest[1]) if mode.fastest else math.inf, mode.name))
+    found.sort(key=lambda mode: (mode.fastest[1].order if mode.fastest else math.inf, mode.name))
     return tuple(found)
 
 
@@ -249,9 +249,5 @@ def _thriftiest(lines: Sequence[EntryLine]) -> tuple[Best, ...]:
 def _best(lines: Sequence[EntryLine], figure: str) -> Best | None:
     line_of = {line.row.entry_id: line for line in lines}
     found = with_values([line.row for line in lines], figure)
-    order = sorted(found, key=lambda pair: (_value(pair[1]), pair[0].entry_id))
+    order = sorted(found, key=lambda pair: (pair[1].order, pair[0].entry_id))
     return next(((line_of[row.entry_id], cell) for row, cell in order), None)
-
-
-def _value(cell: Cell) -> float:
-    return math.inf if cell.value is None else cell.value
