@@ -268,6 +268,11 @@ class PaperFigure:
     notes: tuple[str, ...] = ()
     sensor_of: str | None = None
 
+    @property
+    def is_table(self) -> bool:
+        """Whether it is drawn as a table."""
+        return any(isinstance(panel, Table) for panel in self.panels)
+
 
 @dataclass(frozen=True)
 class Missing:

@@ -70,13 +70,8 @@ def to_latex(
 ) -> str:
     """A table, or a figure that includes ``name``.pdf, with its caption; below it what the paper
     states beside ours. Needs graphicx alone."""
-    tables = [panel for panel in figure.panels if isinstance(panel, Table)]
-    first = (
-        _tabular((tables[0].columns, *tables[0].rows))
-        if tables
-        else rf"\includegraphics{{{name}.pdf}}"
-    )
-    kind = "table" if tables else "figure"
+    first = _tabular(table_of(figure)) if figure.is_table else rf"\includegraphics{{{name}.pdf}}"
+    kind = "table" if figure.is_table else "figure"
     lines = [
         rf"\begin{{{kind}}}",
         r"\centering",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.data.load import load_frames
-from reporter.figures.model import Missing, PaperFigure, Table
+from reporter.figures.model import Missing, PaperFigure
 from reporter.papers import calculated, machine_column
 from reporter.papers.captions import caption_of
 from reporter.papers.comparing import ComparedValue, compare_with_paper
@@ -114,17 +114,17 @@ def _drawn(
 
 def _state_of(item: Item, figure: PaperFigure, source: MeasureSource) -> str:
     """How the item came to be. A processor's own counters simulate nothing."""
-    is_table = any(isinstance(panel, Table) for panel in figure.panels)
     if item.state is ItemState.SIMULATED and source.record is None:
         return REAL_STATES[ItemState.REAL]
-    return WITH_RUNS if is_table and item.state is ItemState.REAL else REAL_STATES[item.state]
+    if figure.is_table and item.state is ItemState.REAL:
+        return WITH_RUNS
+    return REAL_STATES[item.state]
 
 
 def write_item(drawn: DrawnItem, folder: Path) -> tuple[Path, ...]:
     """Write the item as PDF, CSV, LaTeX, page and caption; returns the files."""
     item = drawn.item
-    is_table = any(isinstance(panel, Table) for panel in drawn.figure.panels)
-    look = PaperLook(width_in=TABLE_WIDTH_IN) if is_table else PaperLook()
+    look = PaperLook(width_in=TABLE_WIDTH_IN) if drawn.figure.is_table else PaperLook()
     title = f"{item.title} ({drawn.paper})"
     files = {
         "pdf": render_figure(drawn.figure, item.title, look, "pdf"),
