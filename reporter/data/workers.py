@@ -63,7 +63,7 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown(cancel_futures=True)
         for child in self._children:
-            _stop(child)
+            child.communicate()  # closes its pipes and waits for it
 
     def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """``function`` of each task, in order, by one process per core; few tasks are done in this
@@ -94,7 +94,19 @@ class Workers:
         if not hasattr(self._of_thread, "child"):
             self._of_thread.child = _start()
             self._children.append(self._of_thread.child)
-        return _run(self._of_thread.child, function, chunk)
+        child = self._of_thread.child
+        try:
+            pickle.dump((function, chunk), child.stdin)
+            child.stdin.flush()
+            results, error = pickle.load(child.stdout)  # noqa: S301  the child wrote it
+        except (EOFError, BrokenPipeError):
+            raise RuntimeError(
+                "a worker process ended before it returned its results, perhaps for lack of memory;"
+                " free some memory and try again"
+            ) from None
+        if error is not None:
+            raise error
+        return list(results)
 
 
 def _start() -> "subprocess.Popen[bytes]":
@@ -110,31 +122,6 @@ def _start() -> "subprocess.Popen[bytes]":
         stdout=subprocess.PIPE,
         env=child_environment,
     )
-
-
-def _run(
-    child: "subprocess.Popen[bytes]", function: Callable[[Task], Result], chunk: list[Task]
-) -> list[Result]:
-    assert child.stdin is not None and child.stdout is not None
-    try:
-        pickle.dump((function, chunk), child.stdin)
-        child.stdin.flush()
-        results, error = pickle.load(child.stdout)  # noqa: S301  a child of this process wrote it
-    except (EOFError, BrokenPipeError):
-        raise RuntimeError(
-            "a worker process ended before it returned its results, perhaps for lack of memory;"
-            " free some memory and try again"
-        ) from None
-    if error is not None:
-        raise error
-    return list(results)
-
-
-def _stop(child: "subprocess.Popen[bytes]") -> None:
-    for pipe in (child.stdin, child.stdout):
-        if pipe is not None:
-            pipe.close()
-    child.wait()
 
 
 def serve() -> None:
