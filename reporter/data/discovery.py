@@ -3,8 +3,6 @@ list."""
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
-from types import ModuleType
 from typing import TypeVar
 
 from suite.catalog.extensions import extension_modules
@@ -13,7 +11,7 @@ Declared = TypeVar("Declared")
 
 
 def declarations(
-    package: str | None, part: str | None, name: str, kind: type[Declared]
+    package: str | None, part: str, name: str, kind: type[Declared]
 ) -> tuple[Declared, ...]:
     """What the modules directly in ``package``, and this part of extensions, declare as ``NAME``
     (one object) or ``NAMES`` (a tuple), by module name.
@@ -21,7 +19,10 @@ def declarations(
     Raises TypeError for a declaration that is no ``kind``, naming its module.
     """
     found: list[Declared] = []
-    for module in (*_modules_of(package), *_of_extensions(part)):
+    below = pkgutil.iter_modules(importlib.import_module(package).__path__) if package else ()
+    modules = [importlib.import_module(f"{package}.{each.name}") for each in below]
+    modules += [module for _, module in extension_modules(part)]
+    for module in modules:
         declared = (
             *getattr(module, f"{name}S", ()),
             *((getattr(module, name),) if hasattr(module, name) else ()),
@@ -34,14 +35,3 @@ def declarations(
                 )
             found.append(one)
     return tuple(found)
-
-
-def _modules_of(package: str | None) -> Iterator[ModuleType]:
-    if package is not None:
-        for found in pkgutil.iter_modules(importlib.import_module(package).__path__):
-            yield importlib.import_module(f"{package}.{found.name}")
-
-
-def _of_extensions(part: str | None) -> Iterator[ModuleType]:
-    if part is not None:
-        yield from (module for _, module in extension_modules(part))

@@ -217,7 +217,7 @@ def test_a_declaration_of_another_type_is_refused_with_its_module() -> None:
             r" StudyRecord"
         ),
     ):
-        declarations("reporter.data.study_kinds", None, "STUDY_KIND", StudyRecord)
+        declarations("reporter.data.study_kinds", "page", "STUDY_KIND", StudyRecord)
     assert len(declarations("reporter.data.study_kinds", "page", "STUDY_KIND", StudyKind)) == len(
         study_kinds()
     )
