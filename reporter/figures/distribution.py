@@ -14,7 +14,7 @@ from reporter.data.text import significant
 from reporter.data.values import entries_of, why_missing
 from reporter.figures.chart import Chart, Context, row_of, rows_of_entries
 from reporter.figures.energy import ENERGY, Drawn, panels_by_instrument
-from reporter.figures.entries import entry_estimates, is_later_epoch, whole_epochs
+from reporter.figures.entries import entry_estimates, whole_epochs
 from reporter.figures.for_papers import MAX_ROWS, Notes, context_of, entry_labels
 from reporter.figures.model import Estimate, Marks, Missing, PaperFigure, Plot, PlotRow, Rows
 from reporter.figures.scales import UNITS, fitting_closely, scale_in_units
@@ -96,7 +96,7 @@ def _epochs(frames: Frames) -> dict[str, _Epochs]:
     """Of each entry with two epochs after the first."""
     entries, entry_of, found = entries_of(frames), frames.entry_of, dict[str, list[float]]()
     for each in whole_epochs(frames):
-        if is_later_epoch(each["epoch"]) and is_known(each["end_to_end_s"]):
+        if each["epoch"] > 1 and is_known(each["end_to_end_s"]):
             found.setdefault(entry_of[each["run_id"]], []).append(float(each["end_to_end_s"]))
     return {
         name: _Epochs(entries[name], tuple(times))
@@ -172,7 +172,7 @@ def _values(frames: Frames, column: str) -> dict[tuple[str, str], list[float]]:
     boards = {name: machine.board or "" for name, machine in machines.items()}
     found: dict[tuple[str, str], list[float]] = {}
     for row in whole_epochs(frames):
-        if is_later_epoch(row["epoch"]) and is_known(row[column]):
+        if row["epoch"] > 1 and is_known(row[column]):
             found.setdefault((entry_of[row["run_id"]], boards[row["run_id"]]), []).append(
                 float(row[column])
             )

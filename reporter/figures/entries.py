@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from reporter.data.frames import IDENTITY, Frames, Row, grouped, is_known, rows_of
 from reporter.data.values import entries_of, figures_of
@@ -45,16 +45,6 @@ def entry_estimates(frames: Frames, figure: str, factor: float = 1.0) -> dict[st
     }
 
 
-def is_later_epoch(epoch: int) -> bool:
-    """Whether an epoch is after the first."""
-    return epoch > 1
-
-
-def is_first_epoch(epoch: int) -> bool:
-    """Whether an epoch is the first."""
-    return epoch == 1
-
-
 def whole_epochs(frames: Frames) -> Iterator[Row]:
     """The epochs that trained every sample, by run and number, without the first of a resumed run,
     whose caches are cold: those that figures of an epoch are means of. An epoch that was cut short
@@ -69,21 +59,21 @@ def whole_epochs(frames: Frames) -> Iterator[Row]:
 
 
 def epoch_sums(
-    frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool] = is_later_epoch
+    frames: Frames, columns: Sequence[str], is_first: bool = False
 ) -> dict[str, Estimate]:
-    """The sum of columns over wanted epochs: mean of the runs' means, with one standard deviation
-    over runs; no entries that lack a value."""
-    means = means_of_runs(frames, columns, is_wanted)
+    """The sum of columns over the first epoch or the later ones: mean of the runs' means, with one
+    standard deviation over runs; no entries that lack a value."""
+    means = means_of_runs(frames, columns, is_first)
     return {name: mean_of(values) for name, values in means.items()}
 
 
 def means_of_runs(
-    frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool]
+    frames: Frames, columns: Sequence[str], is_first: bool = False
 ) -> dict[str, list[float]]:
-    """The runs' means over wanted whole epochs, by entry; no entries that lack a value."""
+    """The runs' means over first or later whole epochs, by entry; no entries that lack a value."""
     entry_of, of_run = frames.entry_of, dict[str, list[float]]()
     for row in whole_epochs(frames):
-        if is_wanted(int(row["epoch"])):
+        if (row["epoch"] == 1) == is_first:
             of_run.setdefault(row["run_id"], []).append(
                 sum(float(row[name]) if is_known(row[name]) else math.nan for name in columns)
             )

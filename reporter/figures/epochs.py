@@ -1,7 +1,7 @@
 """Time of an epoch by part, and of epoch 1 beside later ones, as in Figures 2a, 2b and 3 of
 Prashanthi et al., POMACS 2022."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reporter.data.frames import Frames, is_known
@@ -11,13 +11,7 @@ from reporter.data.selection import ascending
 from reporter.data.text import significant
 from reporter.data.values import entries_of, values_of, why_missing
 from reporter.figures.chart import Chart, Context, rows_of_entries, without_parts
-from reporter.figures.entries import (
-    entry_estimates,
-    entry_groups,
-    epoch_sums,
-    is_first_epoch,
-    is_later_epoch,
-)
+from reporter.figures.entries import entry_estimates, entry_groups, epoch_sums
 from reporter.figures.for_papers import (
     MAX_ROWS,
     Varied,
@@ -194,8 +188,8 @@ def first_stall(frames: Frames, context: Context) -> Plot | Missing:
     per later epoch; means over runs."""
     of = _Compared(Marks.BARS, "of stall per epoch", "stall of ", "fetch_stall_s", False)
     first_s, later_s = (
-        {name: one.value for name, one in epoch_sums(frames, WAITS, is_wanted).items()}
-        for is_wanted in (is_first_epoch, is_later_epoch)
+        {name: one.value for name, one in epoch_sums(frames, WAITS, is_first).items()}
+        for is_first in (True, False)
     )
     if not first_s.keys() & later_s.keys():
         return without_parts(entries_of(frames))
@@ -244,19 +238,19 @@ def _first_and_later(
 def parts_by(frames: Frames, varies: str) -> PaperFigure | Missing:
     """Parts of an epoch after the first, s, by a property of NEEDED."""
     needed = f"with runs of two or more epochs differ only in {NEEDED[varies]}"
-    return _stacked(frames, varies, is_later_epoch, needed)
+    return _stacked(frames, varies, needed, is_first=False)
 
 
 def first_by_storage(frames: Frames) -> PaperFigure | Missing:
     """Parts of epoch 1, s, by storage medium, without data-loading processes."""
     alone = frames.of_entries(frames.entries[frames.entries["workers"] == 0])
     needed = f"without loading workers differ only in {NEEDED['storage_medium']}"
-    return _stacked(alone, "storage_medium", is_first_epoch, needed)
+    return _stacked(alone, "storage_medium", needed, is_first=True)
 
 
 def first_stall_for_paper(frames: Frames) -> PaperFigure | Missing:
     """Stall of epoch 1 and of later epochs, s, by data-loading processes; copy included."""
-    at_first, at_last = epoch_sums(frames, WAITS, is_first_epoch), epoch_sums(frames, WAITS)
+    at_first, at_last = epoch_sums(frames, WAITS, is_first=True), epoch_sums(frames, WAITS)
     ids = [name for name in entries_of(frames) if name in at_first and name in at_last]
     if not ids:
         return Missing("no run finished two epochs")
@@ -286,18 +280,12 @@ def time_to_target(frames: Frames) -> PaperFigure | Missing:
     return PaperFigure((panel,), tuple(found), about, error_bars, notes)
 
 
-def _stacked(
-    frames: Frames, varies: str, is_wanted: Callable[[int], bool], needed: str
-) -> PaperFigure | Missing:
-    parts = _means_of_parts(frames, is_wanted)
+def _stacked(frames: Frames, varies: str, needed: str, is_first: bool) -> PaperFigure | Missing:
+    parts = _means_of_parts(frames, is_first)
     groups = varied_groups(frames, parts, varies)
     if not groups:
         return Missing(f"no two entries {needed}")
-    when, axis = (
-        (LATER, "time per epoch, s")
-        if is_wanted is is_later_epoch
-        else (FIRST, f"time of {FIRST}, s")
-    )
+    when, axis = (FIRST, f"time of {FIRST}, s") if is_first else (LATER, "time per epoch, s")
     panels, notes = [], list[str]()
     for some in _of_one_scale(groups, parts):
         rows, more = rows_of_groups(frames, some, parts, varies, is_stacked=True)
@@ -312,12 +300,10 @@ def _stacked(
     return PaperFigure(tuple(panels), ids, about, error_bars, tuple(dict.fromkeys(notes)))
 
 
-def _means_of_parts(
-    frames: Frames, is_wanted: Callable[[int], bool]
-) -> dict[str, tuple[Estimate, ...]]:
+def _means_of_parts(frames: Frames, is_first: bool) -> dict[str, tuple[Estimate, ...]]:
     """Each part's mean by entry; the error bar is that of the total and stands at the last part."""
-    means = [epoch_sums(frames, columns, is_wanted) for columns in COLUMNS]
-    totals = epoch_sums(frames, ("end_to_end_s",), is_wanted)
+    means = [epoch_sums(frames, columns, is_first) for columns in COLUMNS]
+    totals = epoch_sums(frames, ("end_to_end_s",), is_first)
     found = {}
     for name, total in totals.items():
         if all(name in of_part for of_part in means):

@@ -8,7 +8,7 @@ from typing import Any
 
 from reporter.data.frames import IDENTITY, Frames, Row, grouped
 from reporter.data.values import entries_of, values_of_runs
-from reporter.figures.entries import is_first_epoch, is_later_epoch, means_of_runs
+from reporter.figures.entries import means_of_runs
 from suite.catalog.devices import load_device
 from suite.catalog.papers import EntrySelection, Measure
 from suite.files.counted import counted
@@ -91,7 +91,7 @@ def of_entries(frames: Frames, figure: str) -> dict[str, list[float]]:
     if not figure.endswith(PER_STEP):
         return values_of_runs(frames, figure)
     spent, steps = (
-        means_of_runs(frames, (column,), is_later_epoch)
+        means_of_runs(frames, (column,))
         for column in (f"{figure.removesuffix(PER_STEP)}_s", "steps")
     )
     return {
@@ -161,18 +161,15 @@ def ratio_of_means(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -
 
 
 def _later_stall_over_first(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
-    at_first, at_last = (
-        _stalls(source.frames, is_first_epoch),
-        _stalls(source.frames, is_later_epoch),
-    )
+    at_first, at_last = _stalls(source.frames, is_first=True), _stalls(source.frames)
     pairs = [(at_last[name], at_first[name]) for name in at_last if name in at_first]
     return ratio_of_means(pairs) if pairs else Unknown("no run finished two epochs")
 
 
-def _stalls(frames: Frames | None, is_wanted: Callable[[int], bool]) -> dict[str, list[float]]:
+def _stalls(frames: Frames | None, is_first: bool = False) -> dict[str, list[float]]:
     """Means of the runs, by entry; entries whose runs all waited."""
     assert frames is not None
-    values = means_of_runs(frames, ("fetch_stall_s",), is_wanted)
+    values = means_of_runs(frames, ("fetch_stall_s",), is_first)
     return {name: found for name, found in values.items() if min(found) > 0}
 
 

@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 from reporter.data.frames import Frames
-from reporter.figures.entries import is_first_epoch, is_later_epoch, mean_of, means_of_runs
+from reporter.figures.entries import mean_of, means_of_runs
 from reporter.figures.model import Estimate
 from reporter.figures.scales import (
     Scale,
@@ -125,5 +125,5 @@ def test_means_of_epochs_are_by_run_and_lacking_a_value_leaves_the_entry_out() -
         ),
     )
     both = ("copy_s", "compute_s")
-    assert means_of_runs(frames, both, is_later_epoch) == {"x": [27.0, 31.0]}
-    assert means_of_runs(frames, both, is_first_epoch) == {"x": [19.0, 18.0], "y": [11.0, 12.0]}
+    assert means_of_runs(frames, both) == {"x": [27.0, 31.0]}
+    assert means_of_runs(frames, both, is_first=True) == {"x": [19.0, 18.0], "y": [11.0, 12.0]}

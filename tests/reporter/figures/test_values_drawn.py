@@ -249,10 +249,8 @@ def test_an_epoch_cut_short_and_the_first_one_of_a_resumed_run_are_drawn_nowhere
 
 def test_parts_of_an_epoch_are_means_of_the_runs_means() -> None:
     waits = ("fetch_stall_s", "copy_s")
-    assert entries.means_of_runs(FEW, waits, entries.is_later_epoch) == {"a": [5.0, 6.0]}, (
-        "b lacks a copy"
-    )
-    assert entries.means_of_runs(FEW, waits, entries.is_first_epoch) == {"a": [91.0], "b": [8.0]}
+    assert entries.means_of_runs(FEW, waits) == {"a": [5.0, 6.0]}, "b lacks a copy"
+    assert entries.means_of_runs(FEW, waits, is_first=True) == {"a": [91.0], "b": [8.0]}
     (total,) = entries.epoch_sums(FEW, waits).values()
     assert (total.value, total.high) == pytest.approx((5.5, 5.5 + math.sqrt(0.5)))
 
