@@ -3,6 +3,7 @@ deviation."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from reporter.data.frames import Frames, is_known
 from reporter.data.frames import Row as Entry
@@ -18,11 +19,7 @@ from reporter.figures.scales import UNITS, scale_in_units
 def spread_of(figure: str, axis: str) -> Callable[[Frames, Context], Plot | Missing]:
     """What describes a figure in seconds with one row per entry, ascending; ``axis`` is the axis'
     title without the unit before it."""
-
-    def describe(frames: Frames, context: Context) -> Plot | Missing:
-        return _describe(frames, context, figure, axis)
-
-    return describe
+    return partial(_describe, figure, axis)
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class _Time:
         return self.entry["label"], significant(self.mean), spread, str(len(self.runs)), *ends
 
 
-def _describe(frames: Frames, context: Context, figure: str, axis: str) -> Plot | Missing:
+def _describe(figure: str, axis: str, frames: Frames, context: Context) -> Plot | Missing:
     found, entries, means = (
         figures_of(frames, figure),
         entries_of(frames),

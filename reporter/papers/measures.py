@@ -173,15 +173,6 @@ def _stalls(frames: Frames | None, is_first: bool = False) -> dict[str, list[flo
     return {name: found for name, found in values.items() if min(found) > 0}
 
 
-def _largest_over_smallest(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
-    assert wanted.figure is not None
-    return _extremes(source.frames, wanted.figure, "framework")
-
-
-def _slowest_over_fastest(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
-    return _extremes(source.frames, "time_to_epoch_s", "storage_medium")
-
-
 def _extremes(frames: Frames | None, figure: str, varied: str) -> FoundValue | Unknown:
     """The highest mean over the lowest of entries that are alike but for a property."""
     assert frames is not None
@@ -219,8 +210,12 @@ def _device(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
 
 NAMED: Mapping[str, Callable[[Measure, MeasureSource], FoundValue | Unknown]] = {
     "later-stall-over-first": _later_stall_over_first,
-    "largest-over-smallest": _largest_over_smallest,
-    "slowest-over-fastest": _slowest_over_fastest,
+    "largest-over-smallest": (
+        lambda wanted, source: _extremes(source.frames, wanted.figure or "", "framework")
+    ),
+    "slowest-over-fastest": (
+        lambda _, source: _extremes(source.frames, "time_to_epoch_s", "storage_medium")
+    ),
     "device": _device,
 }
 """Measures by the name that the registry uses."""
