@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from suite.catalog.scoring import Scoring
+from suite.files.counted import counted, ordinal
 from suite.metrics.comparisons import RunStatistics, indistinguishable_counts, score_ratio
 
 
@@ -30,17 +31,12 @@ class Rank:
         """ "1st, not distinguishable from 2 others"; the reason without a rank."""
         if self.place is None:
             return self.reason or ""
-        place = _ordinal(self.place)
+        place = ordinal(self.place)
         return (
-            f"{place}, not distinguishable from {counted_others(self.alike)}"
+            f"{place}, not distinguishable from {counted(self.alike, 'other')}"
             if self.alike
             else place
         )
-
-
-def counted_others(count: int | None) -> str:
-    """ "1 other", "2 others"."""
-    return f"{count} other{'' if count == 1 else 's'}"
 
 
 def unranked(reason: str) -> Rank:
@@ -73,12 +69,3 @@ def rank_entries(
 
 def _is_alike(one: RunStatistics, other: RunStatistics, scoring: Scoring) -> bool:
     return not score_ratio(one, other, scoring.pair_level, scoring.epochs_level).is_different
-
-
-def _ordinal(number: int) -> str:
-    ending = (
-        {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-        if number % 100 not in (11, 12, 13)
-        else "th"
-    )
-    return f"{number}{ending}"

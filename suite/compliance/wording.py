@@ -49,14 +49,6 @@ def value_text(value: object) -> str:
     return repr(value)[:200]
 
 
-def ordinal(number: int) -> str:
-    """A place as text: "1st", "2nd", "11th"."""
-    suffix = (
-        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    )
-    return f"{number}{suffix}"
-
-
 def seconds_text(value_s: float) -> str:
     """A duration with three digits that matter: "0.050 s", "12.3 s", "0.4 microseconds"."""
     if 0 < abs(value_s) < 0.9995e-3:  # else its three digits are 1e+03

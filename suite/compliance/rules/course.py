@@ -12,8 +12,8 @@ from suite.bundle.steps import StepRecords
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.shares import EVENT, measured_seconds, samples_by_rank, speeds
-from suite.compliance.wording import numbers_text, ordinal, ranks_text, seconds_text, value_text
-from suite.files.counted import counted
+from suite.compliance.wording import numbers_text, ranks_text, seconds_text, value_text
+from suite.files.counted import counted, ordinal
 
 ORDER = 30  # what follows relies on the order of events
 
