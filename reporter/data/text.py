@@ -10,6 +10,12 @@ from suite.errors import FileError, SuiteError
 
 MAX_LENGTH = 160
 MAX_REASON_LENGTH = 400
+LATEX = {
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
 
 
 def one_line(value: object, max_length: int = MAX_LENGTH) -> str:
@@ -68,6 +74,11 @@ def number_in_full(value: float, count: int = 6) -> str:
         if (is_whole and abs(value) < 1e15) or 1e6 <= abs(value) < 1e15
         else significant(value, count)
     )
+
+
+def latex_text(text: str) -> str:
+    """Text with LaTeX's special letters escaped."""
+    return "".join(LATEX.get(letter, letter) for letter in text)
 
 
 def _is_printable(letter: str) -> bool:

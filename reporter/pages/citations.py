@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
+from reporter.data.text import latex_text
 from reporter.data.words import NO_ORGANIZATION
 from reporter.pages.entry_page import EntryEvidence
 from reporter.pages.shared import Page
@@ -12,12 +13,6 @@ from suite import __version__
 NAME = "edge training"
 LETTER, MARGIN = 6.7, 8.0
 RANKED, OTHER = "#11693a", "#5a6472"
-_LATEX = {
-    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
 
 
 def citation_places(name: str) -> tuple[str, str, str]:
@@ -53,11 +48,11 @@ def bibtex(evidence: EntryEvidence, address: str | None) -> str:
     """A BibTeX entry; letters that mean something to LaTeX are escaped."""
     entry, standing = evidence.entry, evidence.standing
     fields = {
-        "author": "{" + _latex(_author(evidence)) + "}",
-        "title": "{" + _latex(_title(evidence)) + "}",
+        "author": "{" + latex_text(_author(evidence)) + "}",
+        "title": "{" + latex_text(_title(evidence)) + "}",
         "year": standing.last_moment[:4],
-        "howpublished": _latex(_published(evidence)),
-        "note": _latex(
+        "howpublished": latex_text(_published(evidence)),
+        "note": latex_text(
             f"Entry {entry['entry_id']}, {standing.rank}; runs"
             f" {', '.join(str(run['run_id']) for run in evidence.runs)}"
         ),
@@ -99,7 +94,3 @@ def _published(evidence: EntryEvidence) -> str:
         f"Edge training benchmark, round {evidence.entry['round'] or 'unknown'}, suite"
         f" {evidence.entry['suite_version'] or __version__}"
     )
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)

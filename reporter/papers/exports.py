@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
 
+from reporter.data.text import latex_text
 from reporter.figures.model import (
     Estimate,
     Keys,
@@ -22,12 +23,6 @@ from reporter.papers.comparing import ComparedValue
 from suite.files.spreadsheet import write_rows
 
 COLUMNS = ("panel", "row", "part", "x", "value", "low", "high")
-SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-}
 SYMBOLS = {
     **{
         "±": r"$\pm$",
@@ -202,8 +197,7 @@ def _tabular(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _latex(text: str) -> str:
-    """Text with LaTeX's special letters escaped."""
-    escaped = "".join(SPECIAL.get(letter, letter) for letter in text)
+    escaped = latex_text(text)
     for symbol, command in SYMBOLS.items():
         escaped = escaped.replace(symbol, command)
     return escaped
