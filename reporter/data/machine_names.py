@@ -57,7 +57,7 @@ def first_title(entry: Row) -> str:
 def _own_name(entry: Row) -> str:
     """The GPU's name where it trained, else the processor's, without trade marks and clock; a
     profile that is not known keeps its name."""
-    if str(entry["device"]) not in _fallbacks():
+    if str(entry["device"]) not in _profiles():
         return str(entry["device"])
     for column in (*(("gpu",) if entry.get("accelerator") == GPU else ()), "cpu_model", "board"):
         if is_known(entry.get(column)) and (
@@ -68,10 +68,6 @@ def _own_name(entry: Row) -> str:
 
 
 @cache
-def _profiles() -> dict[str, Device]:
-    return {device.name: device for device in load_devices() if not device.is_fallback}
-
-
-@cache
-def _fallbacks() -> frozenset[str]:
-    return frozenset(device.name for device in load_devices() if device.is_fallback)
+def _profiles() -> dict[str, Device | None]:
+    """Of every known device; None for the one that any machine has."""
+    return {device.name: None if device.is_fallback else device for device in load_devices()}
