@@ -235,12 +235,15 @@ def dot_chart(
 
 def _standing_for(members: Candidates) -> Candidates:
     """What a row's best entry is chosen from: of each submitter the entries that it nominated, or
-    all where it nominated none."""
-    nominating = {row.entry["organization"] for row, _ in members if row.is_nominated}
+    all where it nominated none; one that is not confirmed stands in place of none that is."""
+    nominating = {
+        (row.entry["organization"], row.is_confirmed) for row, _ in members if row.is_nominated
+    }
     return [
         (row, cell)
         for row, cell in members
-        if row.is_nominated or row.entry["organization"] not in nominating
+        if row.is_nominated
+        or not nominating & {(row.entry["organization"], one) for one in (True, row.is_confirmed)}
     ]
 
 

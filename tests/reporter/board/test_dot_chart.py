@@ -549,10 +549,33 @@ def test_a_nominated_setting_is_the_row_and_is_compared_at_the_level_of_one(
     assert ". Faster, but not nominated before the runs: PyTorch · Jetson AGX Orin" in told
 
 
+@pytest.mark.parametrize("is_vouched", [False, True], ids=["self-reported", "reproduced"])
+def test_a_nominated_setting_that_is_not_confirmed_displaces_no_confirmed_one(
+    is_vouched: bool, boards: dict[str, Leaderboard]
+) -> None:
+    """Of Orin's three settings in PyTorch the one of two runs was nominated."""
+    board = boards["lenet"]
+    accepted = tuple(
+        replace(row, entry={**row.entry, "is_nominated": not row.is_confirmed})
+        for row in board.accepted
+        if of(row) == (ORIN, "PyTorch")
+    )
+    board = replace(board, accepted=accepted, frames=board.frames.of_entries(board.frames.entries))
+    if is_vouched:
+        board = with_word_of_others(board, (ORIN, "PyTorch"))
+    (row,) = time_chart(board).rows
+    assert not accepted[-1].is_confirmed and row.best.is_confirmed and row.of == 3
+    found = headline(board)
+    assert found.text == f"{ORIN} trains LeNet-5 on MNIST to 99 % in 23.3 min expected."
+    told = " ".join(found.lines)
+    assert "None" not in told and "Least expected energy" in told
+
+
 def test_a_nominated_setting_is_not_called_the_fastest_one_of_its_device(
     frames: Frames, boards: dict[str, Leaderboard]
 ) -> None:
-    slowest = [row for row in boards["lenet"].in_order if row.system == ORIN][-1].entry_id
+    of_orin = [row for row in boards["lenet"].in_order if row.system == ORIN and row.is_confirmed]
+    slowest = of_orin[-1].entry_id
     nominated = frames.entries["entry_id"].eq(slowest).astype(object)
     changed = replace(frames, entries=frames.entries.assign(is_nominated=nominated))
     contents = make_contents(changed, tuple(make_boards(changed)))

@@ -171,14 +171,15 @@ def test_the_most_frequent_reason_says_why_a_board_has_no_ranks() -> None:
 
 
 def test_a_nominated_entry_stands_for_its_submitter_s_others() -> None:
+    """One that is not confirmed only for others that are not."""
+    confirmed = [("a", False), ("a", True), ("b", False), ("a", True), ("c", False)]
+    listed = [*((*one, True) for one in confirmed), ("c", False, False), ("c", True, False)]
     rows: Any = [
-        (SimpleNamespace(entry={"organization": maker}, is_nominated=nominated), place)
-        for place, (maker, nominated) in enumerate(
-            [("a", False), ("a", True), ("b", False), ("a", True), ("b", False)]
-        )
+        (SimpleNamespace(entry={"organization": maker}, is_nominated=is_one, is_confirmed=sure), at)
+        for at, (maker, is_one, sure) in enumerate(listed)
     ]
     chosen: Any = dot_chart._standing_for(rows)
-    assert [place for _, place in chosen] == [1, 2, 3, 4]
+    assert [place for _, place in chosen] == [1, 2, 3, 4, 6]
 
 
 def test_the_best_of_a_device_is_among_its_placed_entries_with_that_score() -> None:
