@@ -163,7 +163,8 @@ def _sentence(board: Leaderboard, rows: list[DotRow], where: str) -> tuple[str, 
     alike = [row for row in rows[1:] if row.name in first.alike]
     if alike:
         names = _listed([first.name, *(row.name for row in alike)])
-        values = " to ".join(dict.fromkeys((first.cell.quantity, alike[-1].cell.quantity)))
+        low, *_, high = sorted((first, *alike), key=_value)
+        values = " to ".join(dict.fromkeys((low.cell.quantity, high.cell.quantity)))
         said = f" are not distinguishable{where}: each {does} in {values}{_kind(board)}."
         return names, said, _significance(first, _second(rows))
     if len(rows) == 1:

@@ -352,6 +352,21 @@ def test_the_sentence_is_made_from_the_pairs_verdict(boards: dict[str, Leaderboa
     assert "2.33 h measured" in headline(boards["resnet18"]).text, "no round has its epochs"
 
 
+def test_times_that_are_not_distinguishable_are_said_from_the_lowest_to_the_highest(
+    boards: dict[str, Leaderboard], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A short entry stands behind the whole ones that it equals, also where its time is lower."""
+    monkeypatch.setattr("reporter.board.dot_chart.compare_pair", lambda *_: Ratio(1.0, 0.9, 1.1))
+    board = boards["lenet"]
+    best = {row.system: row for row in reversed(board.in_order) if row.is_confirmed}
+    accepted = tuple(best[name] for name in (ORIN, NX, "Jetson AGX Thor"))
+    frames = board.frames.of_entries(board.frames.entries)
+    said = headline(replace(board, accepted=accepted, frames=frames)).text
+    assert said.startswith(f"{ORIN}, {NX} and 1 more are not distinguishable: each trains")
+    slowest = best[NX].cell("score_s")
+    assert slowest is not None and said.endswith(f" in 14.5 min to {slowest.quantity} expected.")
+
+
 def test_no_estimate_is_the_least_energy_where_a_sensor_measured_one(frames: Frames) -> None:
     """Of one device the rails were read, the other estimates the energy of its chip."""
     kept = frames.entries["device"].isin(["agx-thor", "generic"])
