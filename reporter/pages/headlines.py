@@ -167,11 +167,13 @@ def _sentence(board: Leaderboard, rows: list[DotRow], where: str) -> tuple[str, 
         values = " to ".join(dict.fromkeys((low.cell.quantity, high.cell.quantity)))
         said = f" are not distinguishable{where}: each {does} in {values}{_kind(board)}."
         return names, said, _significance(first, _second(rows))
+    said = f" {does} in {_amount(board, first)}."
     if len(rows) == 1:
-        return first.name, f" {does} in {_amount(board, first)}.", _why_alone(first, among)
+        return first.name, said, _why_alone(first, among)
     second = _second(rows)
-    value = f"{_amount(board, first)}, {_ratio(second, first)}"
-    said = f" {does} fastest{where}{among}: {value} times ahead of {second.name}."
+    if second.name not in first.apart:
+        value = f"{_amount(board, first)}, {_ratio(second, first)}"
+        said = f" {does} fastest{where}{among}: {value} times ahead of {second.name}."
     return first.name, said, _significance(first, second)
 
 
@@ -204,7 +206,8 @@ def device_headline(board: Leaderboard, names: frozenset[str]) -> Headline:
         return _without_a_row(board, names, chart)
     first = chart.rows[0]
     place = _place(board, row, chart)
-    beside = f", {_ratio(row, first)} times the time of {first.name}" if row is not first else ""
+    is_compared = row is not first and first.name not in row.apart
+    beside = f", {_ratio(row, first)} times the time of {first.name}" if is_compared else ""
     alike = f" Not distinguishable from {_listed(list(row.alike))}." if row.alike else ""
     why = row.best.why_not_counted
     status = f" {why[0].upper()}{why[1:]}." if why else ""
@@ -267,9 +270,10 @@ def _ratio(row: DotRow, other: DotRow) -> str:
 
 
 def _second(rows: list[DotRow]) -> DotRow:
-    """The row that the first one is compared with: the first that may equal it, else the next."""
+    """The row that the first one is compared with: the first that may equal it, else the next that
+    has a ratio to it."""
     first, *others = rows
-    return next((row for row in others if row.name in first.alike), others[0])
+    return min(others, key=lambda row: (row.name not in first.alike, row.name in first.apart))
 
 
 def _significance(first: DotRow, second: DotRow) -> str:
@@ -379,8 +383,7 @@ def _sessions(rows: list[DotRow]) -> str:
 
 def _origin(board: Leaderboard) -> str:
     day, count = newest_day(board.frames), len(board.accepted)
-    runs = f"{board.runs} {'run' if board.runs == 1 else 'runs'}"
-    entries = f"{count} {'entry' if count == 1 else 'entries'}, {runs}"
+    entries = f"{count} {'entry' if count == 1 else 'entries'}, {counted(board.runs, 'run')}"
     data = f", data of {day}" if day else ""
     own = "" if board.own_data else f", on {board.data}, not the workload's own data"
     return f"{board.division.capitalize()} division, round {board.round}{own}: {entries}{data}."

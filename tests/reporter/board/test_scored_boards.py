@@ -21,7 +21,7 @@ from reporter.data.frames import Frames, rows_of
 from reporter.pages.board_view import board_view
 from reporter.pages.comparison import framework_comparisons
 from reporter.pages.comparison_data import comparison_files
-from reporter.pages.headlines import headline
+from reporter.pages.headlines import device_headline, headline
 from reporter.pages.leaderboard import why_other_round
 from suite.catalog.scoring import load_scoring
 from suite.compliance.rules import short_entries
@@ -357,6 +357,12 @@ def test_machines_without_a_profile_are_told_apart_by_their_processors(
     verdict = compare_pair(one_of["pytorch"], one_of["tensorflow"])
     assert (verdict == OTHER_ACCELERATORS) is is_one_machine
     assert isinstance(verdict, Ratio) is not is_one_machine
+    (board,) = make_boards(replace(reference_runs, entries=changed))
+    rows = time_chart(board).rows
+    others = [device_headline(board, frozenset({row.name})) for row in rows]
+    told = " ".join(text for one in (headline(board), *others) for text in (one.text, *one.lines))
+    assert len(rows) == 2 and (f" significant: {OTHER_ACCELERATORS}." in told) is is_one_machine
+    assert ("fastest" in told or " times the time of " in told) is not is_one_machine
 
 
 def test_a_short_entry_is_marked_with_its_epochs(
