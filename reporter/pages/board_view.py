@@ -99,7 +99,8 @@ class LeaderboardView:
                 continue
             beside, dot = self.end_cell(chart, entry), chart.axis.dot(cell)
             said = (beside[0].quantity, beside[1]) if beside else ("", NOT_MEASURED)
-            texts = (" · ".join(_setting(entry, row.name)), cell.quantity, cell.around, *said)
+            setting = " · ".join((*_setting(entry, row.name), *_marks(entry)))
+            texts = (setting, cell.quantity, cell.around, *said)
             place = dot and (dot.at, dot.low, dot.high)
             found.append([entry.entry_id, cell.raw, texts, place])
         return found
@@ -131,11 +132,7 @@ class LeaderboardView:
             yield "nominated before the runs"
         if row.of > 1:
             yield f"best of {row.of}"
-        if not best.is_confirmed:
-            yield best.why_not_counted
-        if best.provenance != SELF_REPORTED:
-            yield best.provenance
-        yield from best.badges
+        yield from _marks(best)
 
     def measured(self, row: DotRow) -> str:
         """The measured time beside an expected one; empty where that is what the row shows."""
@@ -179,6 +176,15 @@ def _setting(entry: LeaderboardRow, name: str) -> Iterator[str]:
     """What the name of a row leaves out of an entry's setting."""
     parts = (entry.system, entry.framework, entry.power_mode)
     yield from (part for part in parts if part and part not in name)
+
+
+def _marks(entry: LeaderboardRow) -> Iterator[str]:
+    """What keeps an entry from counting, who stands behind it, and its badges."""
+    if not entry.is_confirmed:
+        yield entry.why_not_counted
+    if entry.provenance != SELF_REPORTED:
+        yield entry.provenance
+    yield from entry.badges
 
 
 def _traits(entry: LeaderboardRow) -> tuple[str, ...]:

@@ -101,6 +101,18 @@ def test_a_row_knows_the_settings_that_filters_may_leave(boards: dict[str, Leade
     assert view.settings(chart, twice) == view.settings(chart, row)
 
 
+def test_a_setting_that_filters_leave_says_what_marks_its_entry(
+    boards: dict[str, Leaderboard],
+) -> None:
+    """As the best one does: too few runs, and whose word it is."""
+    view = board_view(with_word_of_others(boards["lenet"], (ORIN, "TensorFlow")))
+    chart = view.views[0].charts[0]
+    row = next(row for row in chart.rows if row.name == ORIN)
+    said = {texts[0] for _, _, texts, _ in view.settings(chart, row)}
+    few = "PyTorch · MODE_50W · not counted: the entry has 2 of the 3 runs needed"
+    assert {few, "TensorFlow · MAXN · reproduced by lab", "PyTorch · MODE_30W"} <= said
+
+
 @pytest.mark.parametrize("by", ["framework", "submitter"])
 def test_a_row_of_several_machines_is_left_where_a_filter_fits_any_of_them(
     boards: dict[str, Leaderboard], by: str
