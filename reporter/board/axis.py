@@ -62,13 +62,28 @@ class Axis:
 
     @property
     def ticks(self) -> tuple[tuple[str, str], ...]:
-        """(place, label) of round values whose labels do not touch."""
+        """(place, label) of round values whose labels do not touch; of even steps where the axis
+        has not two of them."""
+        found = self._placed((value, _label(value, self.unit)) for value in self._round())
+        return found if len(found) > 1 else self._placed(self._steps())
+
+    def _placed(self, labels: Iterable[tuple[float, str]]) -> tuple[tuple[str, str], ...]:
         found: list[tuple[float, str]] = []
-        for value in (value for value in self._round() if self.low <= value <= self.high):
+        for value, label in labels:
             place = float(self.percent(value))
-            if not found or place - found[-1][0] >= MIN_GAP:
-                found.append((place, _label(value, self.unit)))
+            if self.low <= value <= self.high and (not found or place - found[-1][0] >= MIN_GAP):
+                found.append((place, label))
         return tuple((f"{place:g}", label) for place, label in found)
+
+    def _steps(self) -> Iterator[tuple[float, str]]:
+        """Two to six multiples of 1, 2 or 5 times a power of ten, in the unit of the high end."""
+        factor, shown = scale_of(self.high, self.unit)
+        low, high = self.low / factor, self.high / factor
+        least = (high - low) / 5
+        power = 10.0 ** math.floor(math.log10(least))
+        step = next(digit * power for digit in (2, 5, 10) if digit * power >= least)
+        for number in range(math.ceil(low / step), math.floor(high / step) + 1):
+            yield number * step * factor, f"{number * step:.4g} {shown}".strip()
 
     def _round(self) -> Iterator[float]:
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)

@@ -59,6 +59,11 @@ def test_the_axis_of_one_value_or_of_none() -> None:
         (Axis(0.5, 50.0, "s"), ["0.5 s", "2 s", "5 s", "20 s", "50 s"]),
         (Axis(900.0, 20_000.0, "J"), ["1 kJ", "2 kJ", "5 kJ", "10 kJ", "20 kJ"]),
         (Axis(86_400.0, 691_200.0, "s"), ["1 d", "2 d", "4 d", "8 d"]),
+        (Axis(623.0, 826.0, "s"), ["11 min", "12 min", "13 min"]),
+        (Axis(2100.0, 4900.0, "J"), ["3 kJ", "4 kJ"]),
+        (Axis(1020.0, 4980.0, "J"), ["2 kJ", "3 kJ", "4 kJ"]),
+        (Axis(510.0, 990.0, "MiB"), ["600 MiB", "700 MiB", "800 MiB", "900 MiB"]),
+        (Axis(7 / 1.02, 7 * 1.02, "s"), ["6.9 s", "7 s", "7.1 s"]),
     ],
 )
 def test_ticks_are_round_in_their_unit_and_their_labels_do_not_touch(
