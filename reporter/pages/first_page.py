@@ -81,11 +81,10 @@ def first_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
         for row in (*board.refused, *board.withdrawn)
         if row.entry_id in own
     ]
-    broken = contents.frames.broken.to_dict("records")
     entries = contents.frames.entries
     frames = contents.frames.of_entries(entries[entries["entry_id"].isin(own)])
     charts = place_charts("first", frames, contents, "", "first") if found else Charts((), (), ())
-    shown = {"found": found, "refused": refused, "broken": broken, "charts": charts}
+    shown = {"found": found, "refused": refused, "charts": charts, **contents.off_boards}
     yield from charts.files
     yield render_page(environment, "first_page.html", "index.html", "front", **shown)
 

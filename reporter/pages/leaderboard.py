@@ -12,7 +12,7 @@ from reporter.board.axis import Axis, axis_of
 from reporter.board.boards import Leaderboard, LeaderboardRow
 from reporter.board.columns import Cell, Column, Facet, show_facet
 from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
-from reporter.data.frames import ACCEPTED, GENERATED, grouped
+from reporter.data.frames import ACCEPTED, grouped
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.words import property_name
 from reporter.pages.addresses import machine_page, submitter_page
@@ -125,9 +125,6 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     if contents.own_runs is not None:
         yield from first_page(contents, environment)
         return
-    broken = contents.frames.broken.to_dict("records")
-    runs = contents.frames.runs
-    generated = runs[runs["state"] == GENERATED].to_dict("records")
     main = max(contents.boards, key=front_page_order, default=None)
     groups = grouped(contents.boards, lambda board: (board.round, board.division))
     frames = contents.frames if main is None else main.frames
@@ -152,8 +149,7 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
             for key, boards in groups.items()
         ],
         title_of=trained_title,
-        broken=broken,
-        generated=generated,
+        **contents.off_boards,
     )
 
 

@@ -13,7 +13,7 @@ import markupsafe
 from reporter.board.boards import Leaderboard
 from reporter.data.discovery import declarations
 from reporter.data.entries import STRICT
-from reporter.data.frames import Frames, Row, grouped
+from reporter.data.frames import GENERATED, Frames, Row, grouped
 from reporter.data.studies import StudyRecord
 from reporter.data.words import workload_title
 from reporter.figures import charts_for
@@ -60,6 +60,13 @@ class SiteContents:
         """The context of figures on a page; ``root`` is the relative path from it to the site's
         root."""
         return Context(root, self.colours)
+
+    @property
+    def off_boards(self) -> Mapping[str, Any]:
+        """The runs on generated data, and what could not be read."""
+        runs, broken = self.frames.runs, self.frames.broken
+        generated = runs[runs["state"] == GENERATED]
+        return {"generated": generated.to_dict("records"), "broken": broken.to_dict("records")}
 
 
 @dataclass(frozen=True)

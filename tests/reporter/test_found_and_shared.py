@@ -642,3 +642,15 @@ def test_a_refused_run_is_shown_with_what_helps(tmp_path: Path) -> None:
         [bundle], tmp_path / "site", options=SiteOptions(beside_reference=True)
     ).read_text()
     assert "None of your runs is accepted" in page and "What helps:" in page
+
+
+def test_a_run_on_generated_data_is_named_beside_reference_results(tmp_path: Path) -> None:
+    """It is on no leaderboard, and its entry's page leads back to where it is named."""
+    bundle = make_bundle(tmp_path / "run", Scenario(name="own", division="open"))
+    edit_json(bundle, "run.json", lambda run: run["request"]["data"].update(synthetic=True))
+    page = build_site(
+        [bundle], tmp_path / "site", options=SiteOptions(beside_reference=True)
+    ).read_text()
+    assert "None of your runs is on a leaderboard." in page
+    named = page.partition('<section id="generated">')[2]
+    assert f'href="runs/{builders.run_id("own")}/index.html"' in named
