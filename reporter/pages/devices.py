@@ -10,6 +10,7 @@ import jinja2
 from reporter.board.boards import Leaderboard
 from reporter.board.dot_chart import DotRow
 from reporter.data.frames import Frames, Row, grouped
+from reporter.data.machine_names import first_title
 from reporter.data.words import any_of
 from reporter.pages.addresses import machine_slug
 from reporter.pages.board_view import LeaderboardView, board_view
@@ -162,7 +163,7 @@ def machine_pages(contents: SiteContents) -> tuple[MachinePage, ...]:
         for device in load_devices()
     ]
     others = [
-        MachinePage(of_machine[0].machine, slug, None, tuple(of_machine))
+        MachinePage(first_title(of_machine[0].row.entry), slug, None, tuple(of_machine))
         for slug, of_machine in lines.items()
     ]
     return tuple(

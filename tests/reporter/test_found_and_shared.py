@@ -22,8 +22,10 @@ from reporter.data.words import day_of, moment_of
 from reporter.pages import templates, unbroken
 from reporter.pages.addresses import machine_slug, submitter_slug, with_digest
 from reporter.pages.citations import badge_svg
+from reporter.pages.devices import machine_pages
 from reporter.pages.entry_lines import entry_lines, trends
 from reporter.pages.previews import SIZE, picture
+from reporter.pages.shared import make_contents
 from reporter.pages.standings import _cost
 from reporter.site import REFERENCE, SiteOptions, build_site
 from suite import api
@@ -163,6 +165,17 @@ def test_a_narrow_drawing_shows_numbers_and_lines_of_its_own_figure(whole_site: 
     ]
     assert any(figure.endswith("time-energy") for figure, _ in shown)
     assert all(name.startswith(f"{figure}-") for figure, name in shown)
+
+
+def test_the_page_of_a_machine_is_not_titled_by_a_cluster_that_begins_with_it(runs: Path) -> None:
+    """Which stands before it on a leaderboard."""
+    frames = reporter.load([runs])
+    others = frames.entries["framework"].map({"pytorch": "1 x Intel J4125"}).fillna("alike")
+    changed = replace(frames, entries=frames.entries.assign(node_machines=others))
+    pages = machine_pages(make_contents(changed, tuple(make_boards(changed))))
+    titles = {page.slug: page.title for page in pages}
+    own = {"device": "generic", "cpu_model": MODEL}
+    assert titles[machine_slug(own)] == machine_title(own)
 
 
 def test_trends_need_two_rounds_or_versions(runs: Path) -> None:
