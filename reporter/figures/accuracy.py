@@ -102,12 +102,13 @@ def _note(every: int, ended: int, drawn: int) -> str:
     notes = list[str]()
     if every > ended:
         notes.append(
-            f"{every - ended} runs that were resumed or have no finished evaluation are not drawn."
+            "Not drawn, because resumed or without a finished evaluation:"
+            f" {every - ended} of {every} runs."
         )
     if ended > drawn:
         notes.append(
-            f"{ended - drawn} of {ended} runs are only a faint dot at their last evaluation; lines"
-            " show the fastest runs of each framework."
+            "Drawn as a faint dot only, at the last evaluation:"
+            f" {ended - drawn} of {ended} runs; lines show the fastest runs of each framework."
         )
     return " ".join(notes)
 

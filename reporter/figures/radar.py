@@ -65,7 +65,8 @@ def describe(frames: Frames, context: Context) -> Plot | Missing:
     omitted = len(entries) - len(fastest(frames))
     if omitted:
         notes.append(
-            f"{omitted} entries that are not the fastest of their framework are not drawn."
+            "Not drawn, because not the fastest of their framework:"
+            f" {omitted} of {len(entries)} entries."
         )
     return Plot((panel,), headings, tuple(rows), " ".join(notes))
 

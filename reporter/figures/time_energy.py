@@ -118,8 +118,8 @@ def _note(every: int, drawn: int, named: int) -> str:
         )
     if drawn > named:
         notes.append(
-            f"{drawn - named} of {drawn} entries have faint dots without a label; the table lists"
-            " them."
+            "Drawn as a faint dot without a label:"
+            f" {drawn - named} of {drawn} entries; the table lists all."
         )
     return " ".join(notes)
 

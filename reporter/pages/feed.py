@@ -12,6 +12,7 @@ from reporter.data.text import one_line
 from reporter.pages.entry_lines import EntryLine, entry_lines
 from reporter.pages.shared import Page, PageKind, SiteContents
 from reporter.pages.standings import Standing, standings_of
+from suite.files.counted import counted
 
 MAX_RESULTS = 50
 DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
@@ -41,8 +42,8 @@ def feed(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Pa
 
 
 def _entry(line: EntryLine, standing: Standing, base: str) -> str:
-    name = line.row.entry_id
-    said = f"{line.title}. {standing.sentence} {line.row.entry['runs']} runs, {standing.dates}."
+    name, runs = line.row.entry_id, counted(line.row.entry["runs"], "run")
+    said = f"{line.title}. {standing.sentence} {runs}, {standing.dates}."
     return (
         f"<entry><id>{_identifier('', name)}</id><title>{_text(standing.title)}</title>"
         f"<updated>{standing.last_moment}</updated>"

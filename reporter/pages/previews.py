@@ -9,6 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from reporter.board.boards import Leaderboard
 from reporter.pages.shared import Page, PageKind, SiteContents, trained_title
+from suite.files.counted import counted
 
 SIZE = WIDTH, HEIGHT = 1200, 630
 """Pixels, as Open Graph's readers expect."""
@@ -27,14 +28,12 @@ def previews(contents: SiteContents, environment: jinja2.Environment) -> Iterato
         return
     boards = [board for board in contents.boards if board.accepted]
     first = next((board for board in boards if not board.is_reference), None)
-    counted = (
-        f"{sum(len(board.accepted) for board in boards)} results on {len(boards)} leaderboards"
-    )
+    results = counted(sum(len(board.accepted) for board in boards), "result")
     yield Page(
         "previews/site.png",
         picture(
             f"{trained_title(first)}: {first.time.heading}" if first else NAME,
-            counted,
+            f"{results} on {counted(len(boards), 'leaderboard')}",
             _lines(first) if first else (),
         ),
     )

@@ -24,7 +24,7 @@ from reporter.pages.addresses import machine_slug, submitter_slug, with_digest
 from reporter.pages.citations import badge_svg
 from reporter.pages.devices import machine_pages
 from reporter.pages.entry_lines import entry_lines, trends
-from reporter.pages.previews import SIZE, picture
+from reporter.pages.previews import SIZE, picture, previews
 from reporter.pages.shared import make_contents
 from reporter.pages.standings import _cost
 from reporter.site import REFERENCE, SiteOptions, build_site
@@ -264,6 +264,21 @@ def test_absolute_addresses_only_where_the_site_s_is_known(runs: Path, tmp_path:
 def test_every_page_has_a_description(whole_site: Path) -> None:
     for page in whole_site.rglob("*.html"):
         assert re.search(r'<meta name="description" content="[^"]+">', page.read_text()), page
+
+
+def test_one_of_a_kind_is_not_called_several(
+    whole_site: Path, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs, findings, entries and results, on pages, in the feed and in pictures of links."""
+    pages = (*whole_site.rglob("*.html"), whole_site / "feed.xml")
+    told = "\n".join(page.read_text() for page in pages)
+    assert '<p class="lead">1 run (entry' in told and " 1 run, 2027-" in told
+    assert re.findall(r"(?<![\w.])1 (?:run that|runs|findings|entries|results)\b[^/].*", told) == []
+    monkeypatch.setattr("reporter.pages.previews.picture", lambda *words: words[1])
+    frames = reporter.load([runs / "lenet-pytorch-1"])
+    contents = make_contents(frames, tuple(make_boards(frames)))
+    site, _ = previews(replace(contents, address="https://example.org/"), templates())
+    assert site.content == "1 result on 1 leaderboard"
 
 
 def test_a_preview_cuts_what_does_not_fit() -> None:

@@ -354,7 +354,7 @@ def test_runs_beyond_the_lines_of_the_accuracy_figure_have_a_dot(frames: Frames)
     )
     drawing = drawn(by_name("accuracy"), crowd)
     assert len(drawing.figure.rows) == 104
-    assert "46 of 104 runs are only a faint dot" in drawing.figure.note
+    assert "faint dot only, at the last evaluation: 46 of 104 runs;" in drawing.figure.note
     assert [drawing.svg.count(f"({framework}-") for framework in ("a", "z")] == [29, 29]
 
 
@@ -367,7 +367,8 @@ def test_a_resumed_run_has_no_curve_of_accuracy(frames: Frames) -> None:
     )
     on_page, printed = drawn(by_name("accuracy"), resumed).figure, accuracy.for_paper(resumed)
     assert not [row for row in on_page.rows if row[0].startswith("Chainer")]
-    assert on_page.note.startswith("3 runs that were resumed or have no finished evaluation")
+    why = "Not drawn, because resumed or without a finished evaluation: 3 of "
+    assert on_page.note.startswith(why)
     assert isinstance(printed, PaperFigure) and printed.notes[-1].startswith("Runs that were resum")
     of_chainer = frames.entries[frames.entries["framework"] == "chainer"]["entry_id"]
     assert not set(of_chainer) & set(printed.ids)
@@ -590,7 +591,8 @@ def test_a_radar_says_that_it_has_the_fastest_frameworks_alone(
     frames: Frames, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = len(frames.entries) - 4
-    of_entries = f"{others} entries that are not the fastest of their framework are not drawn."
+    why = "Not drawn, because not the fastest of their framework"
+    of_entries = f"{why}: {others} of {len(frames.entries)} entries."
     assert drawn(by_name("radar"), frames).figure.note.endswith(f". {of_entries}")
     monkeypatch.setattr(radar, "MAX_SERIES", 3)
     of_frameworks = "Only the 3 fastest frameworks are drawn."

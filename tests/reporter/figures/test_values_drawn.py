@@ -69,7 +69,8 @@ def test_others_are_said_to_be_left_out_or_faint() -> None:
     assert time_energy._note(5, 5, 5) == ""
     assert time_energy._note(6, 5, 5).startswith("Not drawn: 1 entry with another kind")
     said = time_energy._note(8, 5, 3)
-    assert "3 entries" in said and "2 of 5 entries have faint dots" in said
+    assert "3 entries" in said and "without a label: 2 of 5 entries;" in said
+    assert "without a label: 1 of 5 entries;" in time_energy._note(5, 5, 4)
 
 
 def test_rows_that_share_one_have_medians_and_their_range() -> None:
