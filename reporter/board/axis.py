@@ -52,13 +52,10 @@ class Axis:
         """Where the cell's value lies; None without a positive one."""
         if cell.value is None or not cell.value > 0:
             return None
-        low, high = cell.interval or (None, None)
-        is_known = low is not None and high is not None and math.isfinite(high)
-        return AxisDot(
-            self.percent(cell.value),
-            self.percent(low) if is_known and low is not None else None,
-            self.percent(high) if is_known and high is not None else None,
-        )
+        at, ends = self.percent(cell.value), cell.interval
+        if ends is None or not math.isfinite(ends[1]):
+            return AxisDot(at, None, None)
+        return AxisDot(at, *map(self.percent, ends))
 
     @property
     def ticks(self) -> tuple[tuple[str, str], ...]:

@@ -62,8 +62,7 @@ def describe(frames: Frames, context: Context) -> Plot | Missing:
     legend = tuple(LegendEntry(f"c{one.style}", one.label) for one in polygons)
     panel = Radar(titles, tuple(polygons), legend)
     headings, notes = ("entry", *(axis.title for axis in axes)), [*_left_out(frames, axes)]
-    omitted = len(entries) - len(fastest(frames))
-    if omitted:
+    if omitted := len(entries) - len(fastest(frames)):
         notes.append(
             "Not drawn, because not the fastest of their framework:"
             f" {omitted} of {len(entries)} entries."

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reporter.board.boards import ENERGIES, Leaderboard, LeaderboardRow
-from reporter.board.columns import Cell, Column
+from reporter.board.columns import Cell
 from reporter.board.dot_chart import (
     GROUPS,
     SETTING,
@@ -111,14 +111,13 @@ class LeaderboardView:
         energy of what that time is of, is it provisional."""
         charts = [chart for view in self.views for chart in view.charts]
         every = [entry for chart in charts for row in chart.rows for entry, _ in row.members]
-        time, energy = self.board.time, self.board.energy
-        is_of_time = energy is not None and energy.figure == ENERGIES[time.figure]
-        columns = (time, energy if is_of_time else None)
+        time, energy = self.board.time.figure, self.board.energy
+        figures = (time, ENERGIES[time] if energy and energy.figure == ENERGIES[time] else "")
         return {
             entry.entry_id: [
                 found_by(entry),
                 self.value(entry, POWER),
-                *(self.raw(entry, column) for column in columns),
+                *(self.value(entry, figure) for figure in figures),
                 int(not entry.is_confirmed),
             ]
             for entry in {entry.entry_id: entry for entry in every}.values()
@@ -155,10 +154,6 @@ class LeaderboardView:
             return "not compared"
         first = "fastest" if chart.column is self.board.time else "least"
         return row.times or (first if chart.is_sure else "lowest")
-
-    def raw(self, entry: LeaderboardRow, column: Column | None) -> str:
-        """The number of the entry in this column; empty where it is unknown."""
-        return "" if column is None else self.value(entry, column.figure)
 
     def value(self, entry: LeaderboardRow, figure: str) -> str:
         """The number of this figure of the entry; empty where it is unknown."""

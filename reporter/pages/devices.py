@@ -62,7 +62,7 @@ class BoardOfMachine:
 
 @dataclass(frozen=True)
 class MachinePage:
-    """A machine that has a page: ``profile`` is None where it has none."""
+    """A machine that has a page: ``profile``, whose name is its slug, is None where it has none."""
 
     title: str
     slug: str
@@ -245,38 +245,21 @@ def _names(lines: BoardLines) -> frozenset[str]:
 
 
 def _frames_of(contents: SiteContents, lines: tuple[EntryLine, ...]) -> Frames:
-    accepted, names = (
-        contents.frames.accepted(),
-        {line.row.entry_id for line in lines},
-    )
+    accepted, names = contents.frames.accepted(), {line.row.entry_id for line in lines}
     return accepted.of_entries(accepted.entries[accepted.entries["entry_id"].isin(names)])
 
 
 def _prices(page: MachinePage) -> Row:
-    prices = next(
-        (
-            one
-            for one in load_prices()
-            if page.profile is not None and one.name == page.profile.name
-        ),
-        None,
-    )
+    found = next((one for one in load_prices() if one.name == page.slug), None)
     return {
-        "prices": system_prices(prices) if prices else (),
-        "quotes": prices.quotes if prices else (),
+        "prices": system_prices(found) if found else (),
+        "quotes": found.quotes if found else (),
     }
 
 
 def _published(page: MachinePage) -> tuple[PublishedResult, ...]:
     """What others measured on the device."""
-    return next(
-        (
-            one.results
-            for one in load_literature()
-            if page.profile is not None and one.name == page.profile.name
-        ),
-        (),
-    )
+    return next((one.results for one in load_literature() if one.name == page.slug), ())
 
 
 PAGE_KIND = PageKind(device_pages, 12, MenuItem("devices", "devices/index.html", "Devices"))

@@ -60,8 +60,7 @@ class OwnEntry:
 
 def first_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """index.html of a site that shows the runs of ``own_runs`` beside reference results."""
-    own_runs = contents.own_runs or frozenset()
-    own = set(contents.frames.select("runs", "run_id", own_runs)["entry_id"])
+    own = set(contents.frames.select("runs", "run_id", contents.own_runs or ())["entry_id"])
     found = [
         _own_entry(row, board, own, contents.frames)
         for board in contents.boards

@@ -227,11 +227,11 @@ def row_of_device(board: Leaderboard, names: frozenset[str]) -> DotRow | None:
 
 def _place(board: Leaderboard, row: DotRow, chart: DotChart) -> str:
     """Where a system stands among all: by rank words only where it has a rank."""
-    count = len(chart.rows) + chart.left_out
+    count, kind = len(chart.rows) + chart.left_out, "reference " * board.is_reference + "system"
     if count == 1:
-        return f"the only {'reference ' if board.is_reference else ''}system"
+        return f"the only {kind}"
     if board.ranked and row.best.is_confirmed:
-        return f"no. {row.place} of {count} {'reference ' if board.is_reference else ''}systems"
+        return f"no. {row.place} of {count} {kind}s"
     values = [_value(other) for other in chart.rows if other is not row]
     others = counted(len(values), "other system") + (" shown" if chart.left_out else "")
     if shorter := sum(value < _value(row) for value in values):

@@ -282,15 +282,13 @@ def _figures_page(
     """boards/<slug>-figures.html: every figure of the board, with more rows than on its own
     page."""
     charts = place_charts("figures", board.frames, contents, "../", f"{board.slug}-all")
-    title = trained_title(board)
-    place = f"boards/{board.slug}-figures.html"
     yield render_page(
         environment,
         "figures.html",
-        place,
+        f"boards/{board.slug}-figures.html",
         "front",
         board=board,
-        title=title,
+        title=trained_title(board),
         headline=headline(board),
         charts=charts,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import jinja2
 from PIL import Image, ImageDraw, ImageFont
 
-from reporter.board.boards import Leaderboard
+from reporter.board.boards import Leaderboard, with_values
 from reporter.pages.shared import Page, PageKind, SiteContents, trained_title
 from suite.files.counted import counted
 
@@ -38,30 +38,17 @@ def previews(contents: SiteContents, environment: jinja2.Environment) -> Iterato
         ),
     )
     for board in contents.boards:
-        title = trained_title(board)
+        kind = "reference systems, " if board.is_reference else ""
         entries = f"{len(board.accepted)} {'entry' if len(board.accepted) == 1 else 'entries'}"
-        yield Page(
-            f"previews/{board.slug}.png",
-            picture(
-                title,
-                f"{board.time.heading}; {_where(board)}, {entries}",
-                _lines(board),
-            ),
-        )
-
-
-def _where(board: Leaderboard) -> str:
-    kind = "reference systems, " if board.is_reference else ""
-    return f"{kind}{board.division} division, round {board.round}"
+        where = f"{kind}{board.division} division, round {board.round}, {entries}"
+        said = f"{board.time.heading}; {where}"
+        content = picture(trained_title(board), said, _lines(board))
+        yield Page(f"previews/{board.slug}.png", content)
 
 
 def _lines(board: Leaderboard) -> tuple[Line, ...]:
     """The fastest entries, by the board's time."""
-    cells = [
-        (row, cell)
-        for row in board.in_order[:ROWS]
-        if (cell := row.cell(board.time.figure)) is not None and cell.value
-    ]
+    cells = with_values(board.in_order[:ROWS], board.time.figure)
     shortest = min((cell.value for _, cell in cells if cell.value), default=0.0)
     return tuple(
         (f"{row.system}, {row.framework}", cell.quantity, shortest / cell.value)
