@@ -1,5 +1,6 @@
 """Integrity: manifest, hash chain, recomputed figures, system description."""
 
+from functools import partial
 from typing import Any
 
 from suite.bundle.layout import (
@@ -66,18 +67,10 @@ def _manifest(context: BundleContext) -> Violations:
             yield Violation(MANIFEST, f"the file {name[:200]}", "no such file", number)
 
 
-def _readable(context: BundleContext) -> Violations:
+def _problems(of_chain: bool, expected: str, context: BundleContext) -> Violations:
     for problem in context.log.problems:
-        if not problem.chain:
-            yield Violation("log.txt", "a valid MLPerf log line", problem.what, problem.line)
-
-
-def _chain(context: BundleContext) -> Violations:
-    for problem in context.log.problems:
-        if problem.chain:
-            yield Violation(
-                "log.txt", "an unbroken chain of SHA-256 values", problem.what, problem.line
-            )
+        if problem.chain is of_chain:
+            yield Violation("log.txt", expected, problem.what, problem.line)
 
 
 def _summary(context: BundleContext) -> Violations:
@@ -131,7 +124,10 @@ RULES = (
         "If a line was changed, dropped or moved after it was written, the chain values no longer"
         " fit. A line that cannot be read may hide an event.",
         COPY_AGAIN,
-        (OfBundle("log-readable", _readable), OfBundle("log-chain", _chain)),
+        (
+            OfBundle("log-readable", partial(_problems, False, "a valid MLPerf log line")),
+            OfBundle("log-chain", partial(_problems, True, "an unbroken chain of SHA-256 values")),
+        ),
     ),
     Rule(
         "figures-recompute",

@@ -1,10 +1,9 @@
 """Sensors: those that a board's own kernel always has"""
 
-from collections.abc import Iterator
+from functools import partial
 
 from suite.catalog.meter_choice import LEFT_OUT
 from suite.compliance.finding import Severity
-from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 
 ORDER = 84  # after the readings
@@ -12,47 +11,29 @@ SENSORS_ELSEWHERE = "board-sensors-elsewhere"
 """The check of runs that may lack a sensor, by kernel, container or choice: pages say so, too."""
 
 
-def _absent(context: BundleContext) -> Iterator[tuple[NodeContext, str, bool]]:
-    """Meters of the device's kernel without a reading: the node, the meter, and whether nothing
-    explains it: a kernel of others, a container, or `--meters`."""
+def _absent(is_explained: bool, context: BundleContext) -> Violations:
+    """Meters of the device's kernel without a reading: those that a kernel of others, a container
+    or `--meters` explains, or those that nothing does."""
     profile = context.device
     if profile is None or profile.sensors is None:
         return
     for node in context.nodes_recorded():
-        kernel = str(node.system.get("kernel"))
-        is_stock = any(part in kernel for part in profile.sensors.kernels)
+        kernel = node.system.get("kernel")
+        is_stock = any(part in str(kernel) for part in profile.sensors.kernels)
+        is_elsewhere = not is_stock or context.run.isolation is not None
         for meter in profile.sensors.meters:
-            if not node.channels.of_source(meter):
-                is_left_out = _reason(node, meter) == LEFT_OUT
-                yield node, meter, is_stock and context.run.isolation is None and not is_left_out
-
-
-def _absent_on_stock_kernel(context: BundleContext) -> Violations:
-    for node, meter, is_unexplained in _absent(context):
-        if is_unexplained:
-            yield _violation(context, node, meter)
-
-
-def _absent_elsewhere(context: BundleContext) -> Violations:
-    for node, meter, is_unexplained in _absent(context):
-        if not is_unexplained:
-            yield _violation(context, node, meter)
-
-
-def _reason(node: NodeContext, meter: str) -> object:
-    """Why a meter read nothing, by its record."""
-    return node.meter_records.get(meter, {}).get("reason")
-
-
-def _violation(context: BundleContext, node: NodeContext, meter: str) -> Violation:
-    reason = _reason(node, meter) or "no reading"
-    what = (
-        f"readings of {meter}, which every {context.request.platform} with the vendor's kernel"
-        " offers"
-    )
-    observed = f"{str(reason)[:200]}; the kernel is {node.system.get('kernel')}"
-    fix = f"run again, and let --meters read {meter}" if reason == LEFT_OUT else None
-    return Violation(node.meters_file, what, observed, fix=fix)
+            if node.channels.of_source(meter):
+                continue
+            reason = node.meter_records.get(meter, {}).get("reason") or "no reading"
+            is_left_out = reason == LEFT_OUT
+            if (is_elsewhere or is_left_out) is is_explained:
+                yield Violation(
+                    node.meters_file,
+                    f"readings of {meter}, which every {context.request.platform} with the vendor's"
+                    " kernel offers",
+                    f"{str(reason)[:200]}; the kernel is {kernel}",
+                    fix=f"run again, and let --meters read {meter}" if is_left_out else None,
+                )
 
 
 RULES = (
@@ -67,8 +48,8 @@ RULES = (
         "run with the vendor's kernel, outside of a container, and give the user that runs the"
         " suite read access to /sys",
         (
-            OfBundle("board-sensors", _absent_on_stock_kernel),
-            OfBundle(SENSORS_ELSEWHERE, _absent_elsewhere, severity=Severity.NOTE),
+            OfBundle("board-sensors", partial(_absent, False)),
+            OfBundle(SENSORS_ELSEWHERE, partial(_absent, True), severity=Severity.NOTE),
         ),
     ),
 )
