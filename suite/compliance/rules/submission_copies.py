@@ -1,6 +1,7 @@
 """Submissions: runs that are copies of others, or overlap with others in time."""
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import product
 
 from reference_impls.contract import SECONDS_PER_NS
@@ -28,23 +29,7 @@ SHARED = {
 }
 
 
-def _duplicates(context: SubmissionContext) -> Violations:
-    yield from _shared_values(
-        context,
-        ("run_id", "times", "readings", "moment_of_digests"),
-        "submit each run once, with its own files",
-    )
-
-
-def _same_losses(context: SubmissionContext) -> Violations:
-    yield from _shared_values(
-        context,
-        ("losses",),
-        "tell the reviewer on which machines and with which seeds the runs were made",
-    )
-
-
-def _shared_values(context: SubmissionContext, names: Iterable[str], fix: str) -> Violations:
+def _shared_values(names: Iterable[str], fix: str, context: SubmissionContext) -> Violations:
     """Values that a run shares with one that began before it, in this submission or another."""
     for name, run in product(names, context.runs):
         value = getattr(run, name)
@@ -235,9 +220,24 @@ RULES = (
         " original, show the reviewer a witness's receipt for it, or the commit that first"
         " contained it",
         (
-            OfSubmission("submission-duplicates", _duplicates),
+            OfSubmission(
+                "submission-duplicates",
+                partial(
+                    _shared_values,
+                    ("run_id", "times", "readings", "moment_of_digests"),
+                    "submit each run once, with its own files",
+                ),
+            ),
             OfSubmission("submission-near-copies", _near_copies),
-            OfSubmission("submission-losses", _same_losses, severity=Severity.WARNING),
+            OfSubmission(
+                "submission-losses",
+                partial(
+                    _shared_values,
+                    ("losses",),
+                    "tell the reviewer on which machines and with which seeds the runs were made",
+                ),
+                severity=Severity.WARNING,
+            ),
         ),
     ),
     Rule(

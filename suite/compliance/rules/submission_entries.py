@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from reference_impls.contract import ASYNCHRONOUS, WAITING
@@ -247,17 +248,9 @@ def _no_study(context: SubmissionContext) -> Violations:
             )
 
 
-def _converges(context: SubmissionContext) -> Violations:
-    yield from (violation for violation, as_reference in _faster(context) if as_reference)
-
-
-def _converges_tuned(context: SubmissionContext) -> Violations:
-    yield from (violation for violation, as_reference in _faster(context) if not as_reference)
-
-
-def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
-    """Closed entries that need significantly fewer epochs than the reference, and whether they have
-    the reference's learning rate."""
+def _faster(as_reference: bool, context: SubmissionContext) -> Violations:
+    """Closed entries that need significantly fewer epochs than the reference: those with the
+    reference's learning rate, or those with another."""
     tolerance = load_scoring().rate_tolerance
     for (workload, framework, _), runs in context.entries().items():
         request = runs[0].request
@@ -286,10 +279,9 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
                     f" (p = {comparison.p_faster:.2g})"
                 )
                 rate = request.get("optimizer", {}).get("base_learning_rate")
-                yield (
-                    Violation(f"{workload}/{framework}", expected, observed),
-                    is_number(rate) and abs(rate / point.base_learning_rate - 1) <= tolerance,
-                )
+                is_near = is_number(rate) and abs(rate / point.base_learning_rate - 1) <= tolerance
+                if is_near is as_reference:
+                    yield Violation(f"{workload}/{framework}", expected, observed)
 
 
 RULES = (
@@ -374,9 +366,9 @@ RULES = (
         " reference runs are made with it.",
         "explain the convergence to the reviewer; further runs show whether it was chance",
         (
-            OfSubmission("submission-convergence", _converges, CLOSED),
+            OfSubmission("submission-convergence", partial(_faster, True), CLOSED),
             OfSubmission(
-                "submission-convergence-tuned", _converges_tuned, CLOSED, Severity.WARNING
+                "submission-convergence-tuned", partial(_faster, False), CLOSED, Severity.WARNING
             ),
         ),
     ),
