@@ -1,9 +1,7 @@
 """Links of several nodes: their speed, and the bytes that they carried, against the gradients that
 the ranks exchanged."""
 
-from collections.abc import Mapping
 from itertools import chain, combinations
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +11,7 @@ from suite.compliance.evidence import mean_rate
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.rules.node_clocks import is_offset
 from suite.compliance.updates import ends_update
+from suite.compliance.values import is_number
 from suite.files.counted import counted
 
 ORDER = 63  # after the nodes' clocks
@@ -32,8 +31,8 @@ def _links(context: BundleContext) -> Violations:
     sent_bytes = updates * parameters * MIN_GRADIENT_BYTES
     needed_mbit_s = sent_bytes * BITS_PER_BYTE / 1e6 / context.run_s
     for node in read_nodes(context.bundle):
-        speed_mbit_s = _speed_mbit_s(node.link or {})
-        if speed_mbit_s is not None and needed_mbit_s > speed_mbit_s:
+        speed_mbit_s = (node.link or {}).get("speed_mbit_s")
+        if is_number(speed_mbit_s) and 0 < speed_mbit_s < needed_mbit_s:
             yield Violation(
                 NODES,
                 f"gradients that need at most {speed_mbit_s:g} Mbit/s, the recorded speed of"
@@ -109,15 +108,6 @@ def _one_kernel(context: BundleContext) -> bool:
         {context.boots.get(rank) for rank in node.ranks} for node in read_nodes(context.bundle)
     ]
     return any(one & other for one, other in combinations(of_nodes, 2))
-
-
-def _speed_mbit_s(link: Mapping[str, Any]) -> float | None:
-    speed = link.get("speed_mbit_s")
-    return (
-        float(speed)
-        if isinstance(speed, int | float) and not isinstance(speed, bool) and speed > 0
-        else None
-    )
 
 
 def _network(context: BundleContext) -> Violations:

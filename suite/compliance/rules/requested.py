@@ -92,10 +92,8 @@ def _with_only(part: Any, *names: str) -> Any:
     return part._replace(**{name: None for name in part._fields if name not in names})
 
 
-@lru_cache(maxsize=1024)
-def _wanted_rates(request: Request, done: int, steps: int) -> Sequence[float]:
-    """As :func:`learning_rates`, which takes milliseconds: runs of a folder share schedules."""
-    return learning_rates(request, done, steps)
+_wanted_rates = lru_cache(maxsize=1024)(learning_rates)
+"""As :func:`learning_rates`, which takes milliseconds: runs of a folder share schedules."""
 
 
 def _is_near(value: Any, wanted: Sequence[float]) -> bool:
