@@ -90,18 +90,6 @@ class Rates(NamedTuple):
         return (self.busy or 0.0) + self.stolen
 
 
-class CoresOverTime(NamedTuple):
-    """Cores that were busy or stolen between readings, by the meter of the load, and by the
-    utilisation."""
-
-    busy: Values
-    utilised: Values
-
-    def deviation(self) -> float:
-        """The smaller standard deviation."""
-        return min(float(self.busy.std()), float(self.utilised.std()))
-
-
 def _rates(context: BundleContext) -> Iterator[Rates]:
     """Every node's rates in a run that is long enough for them."""
     if not context.run_s >= MIN_WINDOW_S:
@@ -236,33 +224,34 @@ def _load(context: BundleContext) -> Violations:
 
 
 def _follows(context: BundleContext) -> Violations:
-    for node, course in _courses(context):
-        if course.deviation() >= MIN_DEVIATION * node.cores_read:
-            yield from _correlated(node, course, MIN_CORRELATION)
+    for node, busy, utilised in _courses(context):
+        if min(busy.std(), utilised.std()) >= MIN_DEVIATION * node.cores_read:
+            yield from _correlated(node, busy, utilised, MIN_CORRELATION)
 
 
 def _follows_closely(context: BundleContext) -> Violations:
     """The same where the utilisation alone varies, and a correlation as of honest runs."""
-    for node, course in _courses(context):
-        if course.utilised.std() >= CLOSE_DEVIATION * node.cores_read:
-            yield from _correlated(node, course, CLOSE_CORRELATION)
+    for node, busy, utilised in _courses(context):
+        if utilised.std() >= CLOSE_DEVIATION * node.cores_read:
+            yield from _correlated(node, busy, utilised, CLOSE_CORRELATION)
 
 
-def _correlated(node: NodeContext, course: CoresOverTime, least: float) -> Violations:
+def _correlated(node: NodeContext, busy: Values, utilised: Values, least: float) -> Violations:
     """Check that busy CPU time rises and falls with the utilisation, from one reading to the
     next."""
-    correlation = float(np.corrcoef(course.busy, course.utilised)[0, 1])
+    correlation = float(np.corrcoef(busy, utilised)[0, 1])
     if not correlation >= least:
         yield Violation(
             node.file,
             f"a correlation of at least {least:g} between busy plus stolen CPU time (load meter)"
             " and utilisation.total, because both count the same cores",
-            f"a correlation of {correlation:.3f} over {len(course.busy)} readings",
+            f"a correlation of {correlation:.3f} over {len(busy)} readings",
         )
 
 
-def _courses(context: BundleContext) -> Iterator[tuple[NodeContext, CoresOverTime]]:
-    """Nodes whose load was read often enough, with its course."""
+def _courses(context: BundleContext) -> Iterator[tuple[NodeContext, Values, Values]]:
+    """Nodes whose load was read often enough, with the cores that were busy or stolen between
+    readings, by the meter of the load, and by the utilisation."""
     for node, _ in context.nodes_in_run():
         total = node.utilisation.in_time
         busy, steal = (node.channels.get("load", name).in_time for name in ("busy", "steal"))
@@ -278,7 +267,7 @@ def _courses(context: BundleContext) -> Iterator[tuple[NodeContext, CoresOverTim
             if len(channel)
         ]
         utilised = total.values[np.isin(total.t_ns, t_ns)][1:] / 100 * node.cores_read
-        yield node, CoresOverTime(sum(spent) / passed_s, utilised)
+        yield node, sum(spent) / passed_s, utilised
 
 
 def _check_own_cpu_time(context: BundleContext) -> Violations:
