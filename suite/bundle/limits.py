@@ -79,8 +79,8 @@ def possible_readings(log: Log | None) -> RowLimit:
     MAX_READING_ROWS at most, and without the log of a finished run: another ends before its run."""
     if log is None or run_window(log) is None:
         return RowLimit(MAX_READING_ROWS, OWN_LIMIT)
-    times_ns = [event.mono_ns for event in log.events if event.mono_ns is not None]
-    seconds = (max(times_ns) - min(times_ns)) * SECONDS_PER_NS
+    first_ns, last_ns = log.span_ns or (0, 0)
+    seconds = (last_ns - first_ns) * SECONDS_PER_NS
     reason = (
         f"the log covers {seconds:.0f} s; the meters read at most {BESIDE_LOG_S:.0f} s longer on"
         f" either side, and all meters of a node together take at most {MAX_READINGS_PER_S}"

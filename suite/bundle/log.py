@@ -87,6 +87,12 @@ class Log:
             found.setdefault(event.key, []).append(event)
         return {key: tuple(events) for key, events in found.items()}
 
+    @cached_property
+    def span_ns(self) -> tuple[int, int] | None:
+        """First and last monotonic time, ns; None without any."""
+        times_ns = [event.mono_ns for event in self.events if event.mono_ns is not None]
+        return (min(times_ns), max(times_ns)) if times_ns else None
+
     def all(self, key: str) -> tuple[LogEvent, ...]:
         """All events with this key, in file order."""
         return self._by_key.get(key, ())

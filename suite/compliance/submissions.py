@@ -191,7 +191,6 @@ def _system_file(path: Path) -> Path:
 
 def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
     run, steps, channels, log = bundle.run(), bundle.steps(), bundle.channels(), bundle.log()
-    moments_ns = [event.mono_ns for event in log.events if event.mono_ns is not None]
     boot = log.events[0].metadata.get("boot") if log.events else None
     to_target = target_figures(log)["epochs_to_target"].value
     return SubmittedRun(
@@ -213,7 +212,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         suite_version=run.suite_version,
         started_time_ms=float(run.started_time_ms),
         boot=boot if isinstance(boot, str) else None,
-        span_ns=(min(moments_ns), max(moments_ns)) if moments_ns else None,
+        span_ns=log.span_ns,
         is_withdrawn=is_withdrawn(folder.path, path),
         idle_ns=bundle.baseload().span_ns,
         booted_ms=_booted_ms(log),

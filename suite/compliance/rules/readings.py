@@ -9,7 +9,6 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.channels import Channel, Channels
-from suite.bundle.log import Log
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
@@ -53,16 +52,10 @@ MIN_DEGREES, MAX_DEGREES = -60.0, 150.0
 MAX_FALL = 0.05
 
 
-def _log_ns(log: Log) -> tuple[int, int] | None:
-    """The first and the last monotonic time in a log; None without any."""
-    times_ns = [event.mono_ns for event in log.events if event.mono_ns is not None]
-    return (min(times_ns), max(times_ns)) if times_ns else None
-
-
 def _in_run(context: BundleContext) -> Violations:
     """Check that the run's readings lie around the log in time, and the idle machine's before
     it."""
-    log_ns = _log_ns(context.log)
+    log_ns = context.log.span_ns
     if log_ns is None:
         return
     around_ns, before_ns = (each / SECONDS_PER_NS for each in (AROUND_LOG_S, BEFORE_LOG_S))
@@ -99,7 +92,7 @@ def _readings_outside(
 
 def _end(context: BundleContext) -> Violations:
     """Check that the harness's own readings end when the implementation does."""
-    log_ns, node = _log_ns(context.log), context.nodes[0]
+    log_ns, node = context.log.span_ns, context.nodes[0]
     # a logger is stopped by hand
     own = [(channel.ends_ns, channel) for channel in node.channels if channel.source != ATTACHED]
     if not own or log_ns is None or context.window is None:

@@ -171,7 +171,7 @@ def _harness_activity(
     """Without a record of the harness's own work (bundles of earlier versions) it is taken to be
     idle outside the training."""
     longest_ns = MAX_AROUND_S * NS_PER_S
-    logged = [event.mono_ns for event in log.events if event.mono_ns is not None]
+    logged = log.span_ns or ()
     own = [channel for channel in bundle.channels() if channel.source != SOURCE]
     read = [
         moment for channel in own for moment in (int(channel.t_ns.min()), int(channel.t_ns.max()))
