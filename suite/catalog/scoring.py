@@ -3,7 +3,6 @@ rulebook's chapter *Runs and scoring*."""
 
 import enum
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,16 +122,13 @@ class Scoring:
 
     def instruments(self) -> tuple[Instrument, ...]:
         """Every kind of instrument with its coverage, the best first."""
-        return tuple(
-            Instrument(tier, covers, standing, place)
-            for place, (tier, covers, standing) in enumerate(self._kinds())
+        kinds = (
+            (tier, covers, one.standing)
+            for one in self.energies
+            for tier in one.tiers
+            for covers in one.coverages
         )
-
-    def _kinds(self) -> Iterator[tuple[Tier, Coverage, EnergyStanding]]:
-        for one in self.energies:
-            for tier in one.tiers:
-                for covers in one.coverages:
-                    yield tier, covers, one.standing
+        return tuple(Instrument(*kind, place) for place, kind in enumerate(kinds))
 
 
 def path() -> Path:

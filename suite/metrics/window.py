@@ -173,22 +173,14 @@ def edge_distance_s(times_ns: Times, moment_ns: int) -> float | None:
     without any."""
     if not len(times_ns):
         return None
-    return float(times_ns[_nearest(times_ns, moment_ns)] - moment_ns) * SECONDS_PER_NS
-
-
-def _after(times_ns: Times, moment_ns: int) -> int:
-    """The first time from the second one on that is not before a moment; the last one without
-    any."""
-    return min(max(int(times_ns.searchsorted(moment_ns)), 1), len(times_ns) - 1)
-
-
-def _nearest(times_ns: Times, moment_ns: int) -> int:
-    return _beside(times_ns, moment_ns)[1] if len(times_ns) > 1 else 0
+    nearest = _beside(times_ns, moment_ns)[1] if len(times_ns) > 1 else 0
+    return float(times_ns[nearest] - moment_ns) * SECONDS_PER_NS
 
 
 def _beside(times_ns: Times, moment_ns: int) -> tuple[int, int]:
-    """Of two times or more: as :func:`_after`, and the nearest one."""
-    after = _after(times_ns, moment_ns)
+    """Of two times or more: the first from the second one on that is not before a moment, else the
+    last one; and the nearest one."""
+    after = min(max(int(times_ns.searchsorted(moment_ns)), 1), len(times_ns) - 1)
     is_next = times_ns[after] - moment_ns < moment_ns - times_ns[after - 1]
     return after, after if is_next else after - 1
 

@@ -11,19 +11,12 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from suite.files.paths import rules_folder
 from suite.files.signature import SignatureState, verify_signature
-from suite.witness.record import (
-    WitnessAnswer,
-    WitnessRecord,
-    files_digest,
-    receipt_digest,
-    stamp_digest,
-)
+from suite.witness.record import WitnessRecord, files_digest, receipt_digest, stamp_digest
 from suite.witness.statement import NAMESPACE, read_statement
 
 ALLOWED_SIGNERS = "allowed_signers"
@@ -192,24 +185,18 @@ def judge_tokens(
     trusted: Path,
 ) -> WitnessVerdict:
     """Verify the tokens of a record against what run.json and the record itself hold."""
-    receipt = _judge(record.receipt, lambda: receipt_digest(run_id, request, nonce), trusted)
-    stamp = (
-        None
-        if record.stamp is None
-        else _judge(
-            record.stamp, lambda: stamp_digest(run_id, record.heads, record.receipt.token), trusted
-        )
-    )
-    over_files = partial(
-        files_digest,
-        run_id,
-        record.files,
-        record.receipt.token,
-        None if record.stamp is None else record.stamp.token,
-    )
-    files = None if record.files_stamp is None else _judge(record.files_stamp, over_files, trusted)
-    return WitnessVerdict(receipt, stamp, files)
 
+    def judge(
+        token: Mapping[str, Any] | None, digest: Callable[..., str], *over: Any
+    ) -> TokenVerdict | None:
+        return None if token is None else verify_token(token, digest(run_id, *over), trusted)
 
-def _judge(answer: WitnessAnswer, digest: Callable[[], str], trusted: Path) -> TokenVerdict | None:
-    return None if answer.token is None else verify_token(answer.token, digest(), trusted)
+    receipt, stamp, files_stamp = (
+        None if answer is None else answer.token
+        for answer in (record.receipt, record.stamp, record.files_stamp)
+    )
+    return WitnessVerdict(
+        judge(receipt, receipt_digest, request, nonce),
+        judge(stamp, stamp_digest, record.heads, receipt),
+        judge(files_stamp, files_digest, record.files, receipt, stamp),
+    )
