@@ -58,21 +58,11 @@ class SettingChange:
     """A setting that was read with another value than before: ``t_ns`` is the first reading of the
     new value, at most a period late."""
 
-    channel: str
     t_ns: int
+    channel: str
     before: float
     after: float
     unit: str
-
-    @property
-    def values(self) -> dict[str, str | float]:
-        """What was changed, as plain values."""
-        return {
-            "channel": self.channel,
-            "before": self.before,
-            "after": self.after,
-            "unit": self.unit,
-        }
 
 
 @dataclass(frozen=True)
@@ -81,21 +71,11 @@ class LinkLoss:
     reading before it, for ``held_s``; ``share`` is of all packets (of TCP: segments) of the
     stretch, None of carrier changes."""
 
-    channel: str
     t_ns: int
+    channel: str
     held_s: float
     count: int
     share: float | None
-
-    @property
-    def extent(self) -> dict[str, str | float | None]:
-        """How long it took and what was lost, as plain values."""
-        return {
-            "channel": self.channel,
-            "held_s": self.held_s,
-            "count": self.count,
-            "share": self.share,
-        }
 
 
 def is_watched(channels: Channels) -> bool:
@@ -164,7 +144,7 @@ def find_setting_changes(
             if start_ns <= t_ns[index + 1] <= stop_ns:
                 before, after = float(values[index]), float(values[index + 1])
                 found.append(
-                    SettingChange(channel.name, int(t_ns[index + 1]), before, after, channel.unit)
+                    SettingChange(int(t_ns[index + 1]), channel.name, before, after, channel.unit)
                 )
     return tuple(sorted(found, key=lambda change: (change.t_ns, change.channel)))
 
@@ -201,7 +181,7 @@ def _loss(channel: Channel, first: int, last: int, of_all: Values | None) -> Lin
     t_ns, lost = channel.t_ns, _rise(channel.values[first : last + 1])
     share = None if of_all is None else lost / max(lost, _rise(of_all[first : last + 1]))
     held_s = float(t_ns[last] - t_ns[first]) * SECONDS_PER_NS
-    return LinkLoss(channel.name, int(t_ns[first]), held_s, int(lost), share)
+    return LinkLoss(int(t_ns[first]), channel.name, held_s, int(lost), share)
 
 
 def _rise(counted: Values) -> float:

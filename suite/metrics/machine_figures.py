@@ -207,31 +207,25 @@ def recorded_disturbances(
     if window is None:
         return {"throttling": [], "clock_steps": []}
     found: dict[str, list[dict[str, Any]]] = {
-        "throttling": [
-            {
-                "channel": event.channel,
-                "start_s": (event.t_ns - window[0]) / 1e9,
-                "held_s": event.held_s,
-                "count": event.count,
-            }
-            for event in find_throttling(channels, *window)
-        ],
-        "clock_steps": [
-            {"at_s": (step.t_ns - window[0]) / 1e9, "step_s": step.step_s}
-            for step in find_clock_steps(channels, *window)
-        ],
+        "throttling": _listed(find_throttling(channels, *window), window[0], "start_s"),
+        "clock_steps": _listed(find_clock_steps(channels, *window), window[0], "at_s"),
     }
     if channels.of_source(POWER_MODE):
-        found["settings"] = [
-            {"at_s": (change.t_ns - window[0]) / 1e9, **change.values}
-            for change in find_setting_changes(channels, *window)
-        ]
+        found["settings"] = _listed(find_setting_changes(channels, *window), window[0], "at_s")
     if is_one_of_several and channels.of_source(LINKS):
-        found["links"] = [
-            {"start_s": (loss.t_ns - window[0]) / 1e9, **loss.extent}
-            for loss in find_link_losses(channels, *window)
-        ]
+        found["links"] = _listed(find_link_losses(channels, *window), window[0], "start_s")
     return found
+
+
+def _listed(found: Iterable[Any], start_ns: int, when: str) -> list[dict[str, Any]]:
+    """Disturbances as plain values, each with its time in seconds after run_start."""
+    return [
+        {
+            when if name == "t_ns" else name: (value - start_ns) / 1e9 if name == "t_ns" else value
+            for name, value in vars(each).items()
+        }
+        for each in found
+    ]
 
 
 def channel_statistics(channels: Channels, window: Window | None) -> list[dict[str, Any]]:
