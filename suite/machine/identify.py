@@ -1,6 +1,6 @@
 """Finds the device profile of this machine, with the evidence."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,10 +34,19 @@ def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identif
         ("DMI names", _dmi(system_root), lambda identity: identity.dmi),
         ("CPU model", models, lambda identity: identity.cpu_model),
     )
+    # Names are tried in their order: a device tree lists the board before its family, so a board's
+    # own profile wins over its family's. Of several parts in one name the longest decides.
     for _, names, parts_of in sources:
-        found = _match(devices, parts_of, names)
-        if found is not None:
-            return found
+        for name, file in names.items():
+            matching = [
+                (len(part), device)
+                for device in devices
+                for part in parts_of(device.identity)
+                if has_part(name, part)
+            ]
+            if matching:
+                best = max(matching, key=lambda match: match[0])[1]
+                return Identification(best, f"{file} holds {name!r}")
     board = board_name(system_root) or "an unnamed board"
     known = [source for source, names, _ in sources if names]
     reason = (
@@ -46,29 +55,6 @@ def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identif
         else "it has no device tree, no DMI names and no CPU model"
     )
     return Identification(load_device(GENERIC, root), f"{board}: {reason}")
-
-
-def _match(
-    devices: Sequence[Device], parts_of: PartsOf, names: Mapping[str, str]
-) -> Identification | None:
-    """The profile one of whose parts occurs in a name; ``names`` gives, by name, the file that
-    holds it.
-
-    Names are tried in their order: a device tree lists the board before its family, so a board's
-    own profile wins over its family's. Of several parts in one name the longest decides.
-    """
-    for name, file in names.items():
-        matching = [
-            (len(part), device)
-            for device in devices
-            for part in parts_of(device.identity)
-            if has_part(name, part)
-        ]
-        if matching:
-            return Identification(
-                max(matching, key=lambda match: match[0])[1], f"{file} holds {name!r}"
-            )
-    return None
 
 
 def resolve_device(

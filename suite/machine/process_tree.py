@@ -137,7 +137,10 @@ class ProcessAccount:
         }
         owed: dict[int, float] = defaultdict(float)
         for usage in gone.values():
-            owed[_living_ancestor(usage.parent, gone)] += usage.used
+            ancestor = usage.parent
+            while ancestor in gone:  # to the nearest that has not exited
+                ancestor = gone[ancestor].parent
+            owed[ancestor] += usage.used
         self._settle(present, owed)
         self.members = present
         return (
@@ -160,13 +163,6 @@ class ProcessAccount:
             unpaid = max(0.0, new + old - credit)
             self._lost += min(unpaid, old)
             self._pending[pid] = max(0.0, unpaid - old)
-
-
-def _living_ancestor(pid: int, gone: Usages) -> int:
-    """The nearest ancestor that has not exited."""
-    while pid in gone:
-        pid = gone[pid].parent
-    return pid
 
 
 def cpu_usages(root: Path, roots: Iterable[int], known: Usages) -> dict[int, ProcessUsage]:
