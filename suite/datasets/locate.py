@@ -109,7 +109,23 @@ def find_data_set(
 def _inspected(definition: DataSetDefinition, where: Path, verify: bool) -> PreparedDataSet:
     provenance = read_provenance(where)
     is_synthetic = provenance.synthetic_seed is not None
-    expected = _generated_definition(definition, where, provenance) if is_synthetic else definition
+    expected = definition
+    if is_synthetic:  # the same layout with other sizes and content
+        files = tuple(
+            DataFile(
+                file.name,
+                (where / file.name).stat().st_size if (where / file.name).is_file() else -1,
+                provenance.sha256.get(file.name),
+            )
+            for file in definition.files
+        )
+        expected = replace(
+            definition,
+            files=files,
+            pictures=None,
+            train_samples=provenance.train_samples,
+            eval_samples=provenance.eval_samples,
+        )
     contents = inspect_data_set(expected, where, verify)
     if is_synthetic and contents.different:
         raise SuiteError(contents.different)
@@ -127,27 +143,6 @@ def published_data_set(name: str) -> PreparedDataSet | None:
     classes, train_samples, eval_samples = (int(number or 0) for number in numbers)
     published = DataSetContents(classes, train_samples, eval_samples, verified=True)
     return PreparedDataSet(definition, where, published, False)
-
-
-def _generated_definition(
-    definition: DataSetDefinition, where: Path, provenance: Provenance
-) -> DataSetDefinition:
-    """The definition of generated data: the same layout with other sizes and content."""
-    sizes = {
-        file.name: (where / file.name).stat().st_size if (where / file.name).is_file() else -1
-        for file in definition.files
-    }
-    files = tuple(
-        DataFile(file.name, sizes[file.name], provenance.sha256.get(file.name))
-        for file in definition.files
-    )
-    return replace(
-        definition,
-        files=files,
-        pictures=None,
-        train_samples=provenance.train_samples,
-        eval_samples=provenance.eval_samples,
-    )
 
 
 def how_to_prepare(definition: DataSetDefinition) -> str:

@@ -193,13 +193,7 @@ def plan_matrix(
     )
     definition = replace(definition, title=title)
     redactor = local_redactor()  # a folder of ``data`` may name a person
-    points = [
-        _Point(
-            _point_plan(values, variables, definition.fixed, redactor),
-            _merged(definition.fixed, values),
-        )
-        for values in chosen
-    ]
+    points = [_point(values, variables, definition.fixed, redactor) for values in chosen]
     if definition.points and len(set(chosen)) < len(chosen):
         twice = next(
             point.plan.label
@@ -322,12 +316,10 @@ def _nth(varied: Mapping[str, Sequence[Any]], number: int) -> dict[str, Any]:
     return dict(reversed(list(found.items())))
 
 
-def _point_plan(
-    values: Values, variables: Sequence[str], fixed: Values, redactor: Redactor
-) -> MatrixPointPlan:
+def _point(values: Values, variables: Sequence[str], fixed: Values, redactor: Redactor) -> _Point:
     """The point with a folder name that does not depend on the other points: its values, and a
     digest of all its settings."""
-    whole = _merged(fixed, values)
+    whole = replace(fixed, **values.given)
     words = (
         "_".join(_UNSAFE.sub("-", values.text(name)).strip("-") for name in variables)[
             :_MAX_NAME
@@ -344,7 +336,7 @@ def _point_plan(
             f"{too_long.name}: a value has {len(too_long.value)} characters, more than"
             f" {MAX_LENGTH}; choose a shorter value."
         )
-    return MatrixPointPlan(f"{words}-{digest}", settings)
+    return _Point(MatrixPointPlan(f"{words}-{digest}", settings), whole)
 
 
 def _ordered(
@@ -406,7 +398,3 @@ def _run(
     mark = StudyMark(definition.title or "", tuple(settings.items()), definition.warm_up_steps)
     label = f"{point.plan.label}, run {repetition} of {definition.seeds}"
     return PlannedRun(point.plan.name, repetition, label, mark, options, values)
-
-
-def _merged(fixed: Values, values: Values) -> Values:
-    return replace(fixed, **values.given)
