@@ -128,8 +128,7 @@ def _about_nodes(
                     f"install the same Python there, and {expected.remedy}",
                 )
             else:
-                yield from _about_packages(answer.host, answer.facts, expected)
-                yield from _about_files(answer, answers[0], expected)
+                yield from _about_packages(answer.host, answer.facts, answers[0], expected)
 
 
 def _about_suite(host: str, facts: NodeFacts, expected: ExpectedNode) -> Iterator[ClusterProblem]:
@@ -181,14 +180,13 @@ def _about_connections(known: Known) -> Iterator[ClusterProblem]:
 
 
 def _about_packages(
-    host: str, facts: NodeFacts, expected: ExpectedNode
+    host: str, facts: NodeFacts, first: NodeAnswer, expected: ExpectedNode
 ) -> Iterator[ClusterProblem]:
-    if facts.packages is None:
-        return
+    """Packages of one version may have other files, by an edit, a damaged card or another build."""
     others = [
         f"{name} {facts.packages.get(name, 'missing')} (here {version})"
         for name, version in expected.packages.items()
-        if facts.packages.get(name) != version
+        if facts.packages is not None and facts.packages.get(name) != version
     ]
     if others:
         yield ClusterProblem(
@@ -197,22 +195,15 @@ def _about_packages(
             f"{host} has other packages than this machine: {first_names(others)}",
             expected.remedy,
         )
-
-
-def _about_files(
-    answer: NodeAnswer, first: NodeAnswer, expected: ExpectedNode
-) -> Iterator[ClusterProblem]:
-    """Packages of one version may have other files, by an edit, a damaged card or another build."""
-    if answer.facts is None or first.facts is None:
-        return
-    here = first.facts.package_files
-    there = answer.facts.package_files
-    others = sorted(name for name, digest in here.items() if there.get(name) != digest)
+    here = {} if first.facts is None else first.facts.package_files
+    others = sorted(
+        name for name, digest in here.items() if facts.package_files.get(name) != digest
+    )
     if others:
         yield ClusterProblem(
-            answer.host,
+            host,
             "packages",
-            f"{answer.host} does not have the same files as {first.host} in the packages "
+            f"{host} does not have the same files as {first.host} in the packages "
             f"{first_names(others)}",
             expected.remedy,
         )
@@ -264,40 +255,29 @@ def _about_links(
         )
     best = max((measure.bandwidth_mbit_s for measure in links.measures), default=0.0)
     for measure in links.measures:
-        yield from _about_clock(fit[measure.rank], fit[0], measure)
-        yield from _about_bandwidth(
-            fit[measure.rank], measure, facts[fit[measure.rank]], facts[fit[0]], best
-        )
+        yield from _about_measure(fit[measure.rank], fit[0], measure, facts, best)
 
 
-def _about_clock(host: str, first: str, measure: LinkMeasure) -> Iterator[ClusterProblem]:
+def _about_measure(
+    host: str, first: str, measure: LinkMeasure, known: Known, best_mbit_s: float
+) -> Iterator[ClusterProblem]:
+    """The clock's offset; then the bandwidth, compared with the slower interface of both ends,
+    where both are hardware, and with the fastest link of the cluster."""
     offset_s = measure.wall_offset_ns * SECONDS_PER_NS
     if abs(offset_s) > MAX_CLOCK_OFFSET_S:
-        apart, course = (
-            f"{abs(offset_s):.0f}" if abs(offset_s) >= 10 else f"{abs(offset_s):.3g}",
-            "ahead of" if offset_s > 0 else "behind",
-        )
-        sentence = (
-            f"The clock of {host} is {apart} s {course} {first}'s: logs disagree about the time of"
-            " day (durations and energy use other clocks)"
-        )
+        apart = f"{abs(offset_s):.0f}" if abs(offset_s) >= 10 else f"{abs(offset_s):.3g}"
+        course = "ahead of" if offset_s > 0 else "behind"
         yield ClusterProblem(
             host,
             "clock",
-            sentence,
+            f"The clock of {host} is {apart} s {course} {first}'s: logs disagree about the time of"
+            " day (durations and energy use other clocks)",
             "synchronise the clocks of all nodes: sudo timedatectl set-ntp true",
         )
-
-
-def _about_bandwidth(
-    host: str, measure: LinkMeasure, node: NodeFacts, first: NodeFacts, best_mbit_s: float
-) -> Iterator[ClusterProblem]:
-    """Compare with the slower interface of both ends, where both are hardware, and with the fastest
-    link of the cluster."""
     found = measure.bandwidth_mbit_s
     speeds = [
         facts.link.speed_mbit_s
-        for facts in (node, first)
+        for facts in (known[host], known[first])
         if facts.link.kind == "wired" and facts.link.speed_mbit_s
     ]
     remedy = "check its cable, its port and its other traffic"
