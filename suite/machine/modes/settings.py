@@ -120,7 +120,12 @@ def put_back(
     ``lock`` is inherited by the programs that are called. ``stored_clocks`` is the file of
     `jetson_clocks --store`, where that was called.
     """
-    failures = [str(error) for error in _failed_calls(root, available, before, lock, stored_clocks)]
+    failures = list[str]()
+    for program, arguments in _restoring_calls(root, available, before, stored_clocks):
+        try:
+            call_program(root, program, arguments, lock)
+        except SuiteError as error:  # the kernel's files are put back all the same
+            failures.append(str(error))
     for _ in range(PASSES):
         for one in differing_files(root, before):
             if not _takes_off_line(one):
@@ -142,35 +147,22 @@ def put_back(
         )
 
 
-def _failed_calls(
-    root: Path,
-    available: AvailableModes,
-    before: MachineSettings,
-    lock: int,
-    stored_clocks: Path | None,
-) -> Iterator[SuiteError]:
-    """Let NVIDIA's programs put back what they set; yields what fails, so that the kernel's files
-    are put back all the same."""
+def _restoring_calls(
+    root: Path, available: AvailableModes, before: MachineSettings, stored_clocks: Path | None
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """NVIDIA's programs that put back what they set, with their arguments; each is to be called
+    before the next is asked for."""
     if stored_clocks is not None and available.jetson_clocks is not None:
-        yield from _failure(root, available.jetson_clocks, ("--restore", str(stored_clocks)), lock)
+        yield available.jetson_clocks, ("--restore", str(stored_clocks))
     mode_id, fan_mode = read_status(root) or (None, None)
     if available.nvpmodel is not None and before.mode_id is not None and mode_id != before.mode_id:
-        yield from _failure(root, available.nvpmodel, ("-m", str(before.mode_id)), lock)
+        yield available.nvpmodel, ("-m", str(before.mode_id))
     if (
         available.nvpmodel is not None
         and before.fan_mode is not None
         and fan_mode != before.fan_mode
     ):
-        yield from _failure(root, available.nvpmodel, ("-d", before.fan_mode), lock)
-
-
-def _failure(
-    root: Path, program: str, arguments: tuple[str, ...], lock: int
-) -> Iterator[SuiteError]:
-    try:
-        call_program(root, program, arguments, lock)
-    except SuiteError as error:
-        yield error
+        yield available.nvpmodel, ("-d", before.fan_mode)
 
 
 def refuse_other_files(settings: MachineSettings) -> None:

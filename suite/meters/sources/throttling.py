@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from suite.catalog.throttling import slows_processor
@@ -63,14 +64,19 @@ class ThrottlingMeter(ChannelMeter):
         """What the firmware, the boards' chips, the cores and the cooling devices report."""
         firmware = list(self._root.glob(RASPBERRY_PI))
         for path in firmware:
-            yield from _firmware(_Flags(path, self._root))
+            flags = _Flags(path, self._root)
+            for bit, name in FIRMWARE_BITS.items():
+                yield MeterChannel(name, ACTIVE, partial(flags.bit, bit))
+                yield MeterChannel(
+                    f"{name}.since_boot", ACTIVE, partial(flags.bit, bit + SINCE_BOOT)
+                )
         for path in (
             ()
             if firmware
             else natural_order(self._root.glob("sys/class/hwmon/hwmon*/in0_lcrit_alarm"))
         ):
             if read_text(path.with_name("name")) == RASPBERRY_PI_HWMON:
-                yield MeterChannel(FIRMWARE_BITS[0], ACTIVE, _is_active(path))
+                yield MeterChannel(FIRMWARE_BITS[0], ACTIVE, partial(_is_active, path))
         for path in natural_order(self._root.glob("sys/class/hwmon/hwmon*/oc*_event_cnt")):
             name = path.name.removesuffix("_event_cnt")
             # an event that only raises an interrupt slows nothing
@@ -87,7 +93,7 @@ class ThrottlingMeter(ChannelMeter):
                 yield MeterChannel(
                     f"cooling.{folder.name.removeprefix('cooling_device')}.{kind}",
                     ACTIVE,
-                    _is_active(folder / "cur_state"),
+                    partial(_is_active, folder / "cur_state"),
                 )
 
 
@@ -168,21 +174,9 @@ def _hexadecimal(written: str | None) -> int | None:
         return None
 
 
-def _firmware(flags: _Flags) -> Iterator[MeterChannel]:
-    def flag(bit: int) -> Callable[[], float | None]:
-        return lambda: flags.bit(bit)
-
-    for bit, name in FIRMWARE_BITS.items():
-        yield MeterChannel(name, ACTIVE, flag(bit))
-        yield MeterChannel(f"{name}.since_boot", ACTIVE, flag(bit + SINCE_BOOT))
-
-
-def _is_active(path: Path) -> Callable[[], float | None]:
-    def read() -> float | None:
-        state = read_integer(path)
-        return None if state is None else float(state > 0)
-
-    return read
+def _is_active(path: Path) -> float | None:
+    state = read_integer(path)
+    return None if state is None else float(state > 0)
 
 
 METER = ThrottlingMeter
