@@ -1,7 +1,6 @@
 """Before the first run of a sweep: every check is made, and all that they refuse is said at once;
 the folder is one sweep's, and one command's."""
 
-import fcntl
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from suite.errors import SuiteError
 from suite.execution.preflight import BUNDLE_SIZE_BYTES, free_bytes, preflight
 from suite.execution.request import RunRequest
 from suite.files.counted import counted
+from suite.files.file_lock import take_lock
 from suite.files.paths import nearest_existing
 from suite.launch.environments import find_environment
 from suite.metrics.matrix_record import read_matrix
@@ -105,13 +105,11 @@ def held_folder(directory: Path) -> Iterator[None]:
     directory.mkdir(parents=True, exist_ok=True)
     handle = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not take_lock(handle):
             raise SuiteError(
                 f"Another command writes into {directory}; wait for its end, or choose another"
                 " --output."
-            ) from None
+            )
         yield
     finally:
         os.close(handle)

@@ -7,7 +7,6 @@ suite's home.
 """
 
 import enum
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from suite.errors import FileError, SuiteError
 from suite.files.durable import sync_to_storage
+from suite.files.file_lock import take_lock
 from suite.files.json_file import read_record, write_json
 from suite.files.schema import from_plain
 from suite.machine.modes.places import is_readable_file, journal_folders
@@ -146,7 +146,14 @@ class RestoreJournal:
                 f"The lock of power settings cannot be made in {self.folder}: {error.strerror}."
             ) from error
         try:
-            _take(handle, self.folder)
+            limit_s = time.monotonic() + LOCK_TIMEOUT_S
+            while not take_lock(handle):
+                if time.monotonic() > limit_s:
+                    raise SuiteError(
+                        f"Another command has been changing power settings for {LOCK_TIMEOUT_S:.0f}"
+                        f" s ({self.folder / LOCK}); wait for its end."
+                    )
+                time.sleep(_POLL_S)
             yield handle
         finally:
             os.close(handle)
@@ -180,18 +187,3 @@ def _make(folder: Path) -> None:
         if not place.exists():
             place.mkdir(parents=True)
             place.chmod(0o755)
-
-
-def _take(handle: int, folder: Path) -> None:
-    limit_s = time.monotonic() + LOCK_TIMEOUT_S
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > limit_s:
-                raise SuiteError(
-                    f"Another command has been changing power settings for {LOCK_TIMEOUT_S:.0f} "
-                    f"s ({folder / LOCK}); wait for its end."
-                ) from None
-            time.sleep(_POLL_S)
