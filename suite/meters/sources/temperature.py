@@ -13,6 +13,8 @@ from suite.meters.meter import MeterAvailability
 POSSIBLE_MILLIDEGREES = range(-40_000, 250_000)
 # drivers of some boards write 31 for 31 degrees (pi-hole/web #129); no machine is at 0.2 degrees
 MAX_DEGREES = 200
+# a Jetson's zone that tells alarms only: 100 or 50 degrees without one (Linux, max77620_thermal.c)
+ALARMS = "PMIC-Die"
 
 
 class TemperatureMeter(ChannelMeter):
@@ -47,8 +49,9 @@ class TemperatureMeter(ChannelMeter):
 
     def _named_files(self) -> list[tuple[str, Path]]:
         found = [
-            (read_text(zone / "type") or zone.name, zone / "temp")
+            (name, zone / "temp")
             for zone in natural_order((self._root / "sys/class/thermal").glob("thermal_zone*"))
+            if (name := read_text(zone / "type") or zone.name) != ALARMS
         ]
         for chip in natural_order((self._root / "sys/class/hwmon").glob("hwmon*")):
             if (chip / "device/temp").exists():

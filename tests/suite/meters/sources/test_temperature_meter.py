@@ -46,6 +46,16 @@ def test_degrees_are_read_as_such_and_an_unset_zone_not_at_all(tree) -> None:
         assert found.get("cpu_thermal") == celsius
 
 
+def test_a_zone_of_alarms_only_is_no_temperature(tree) -> None:
+    """A Jetson Nano's PMIC says 100 degrees, whatever its heat."""
+    zones = {
+        f"sys/class/thermal/thermal_zone{zone}/{name}": text
+        for zone, of_zone in enumerate((("CPU-therm\n", "36500\n"), ("PMIC-Die\n", "100000\n")))
+        for name, text in zip(("type", "temp"), of_zone, strict=True)
+    }
+    assert read(tree(zones)) == {"CPU-therm": 36.5}
+
+
 def test_zones_of_the_same_type_stay_apart(tree) -> None:
     twins = {
         f"sys/class/thermal/thermal_zone{zone}/{name}": text
