@@ -2,16 +2,11 @@
 
 from collections.abc import Sequence
 
-from suite.catalog.power import (
-    Coverage,
-    PowerRule,
-    Tier,
-    load_power_rules,
-    totals_of_channels,
-)
+from suite.catalog.power import Coverage, Tier, load_power_rules, totals_of_channels
 from suite.errors import SuiteError
 from suite.metrics.traces.columns import words_of_name
 from suite.metrics.traces.head import Head
+from suite.metrics.traces.logs import TEGRASTATS
 from suite.metrics.traces.trace_format import Rail, TraceFormat
 
 JTOP, JTOP_TOTAL = "Power ", ("jtop", "TOT")
@@ -33,30 +28,26 @@ def rails_of_a_board(head: Head, powers: Sequence[int]) -> tuple[Rail, ...]:
 
 
 def labels_of(how: TraceFormat, covers: Coverage, tier: Tier | None) -> tuple[Coverage, Tier]:
-    """What the rails cover and the kind of instrument: as stated, or the rule's tier where none is.
-    Raises SuiteError where the rule of these rails says otherwise."""
-    rule = _rule(how)
-    if rule is None:
+    """What the rails cover and the kind of instrument: as stated, or where no tier is, a wall meter
+    unless a board measured its own rails. Raises SuiteError where these say otherwise."""
+    names = [how.names[rail.power] for rail in how.rails if rail.power is not None and how.names]
+    source, channels = _source(how.log, names), list(map(_channel, names))
+    found = totals_of_channels(load_power_rules(), ((source, name) for name in channels))
+    rule = next((total.rule for total in found if set(total.channels) == set(channels)), None)
+    is_jtop = source == JTOP_TOTAL[0] and JTOP + JTOP_TOTAL[1] in how.names
+    if rule is None and how.log != TEGRASTATS and not is_jtop:
         return covers, tier or Tier.WALL_METER
-    rails = " + ".join(rule.channels)
-    if covers != rule.coverage:
+    rails = " + ".join(channels)
+    if rule is not None and covers != rule.coverage:
         raise SuiteError(
             f"{rails} measures the {rule.coverage.value} (`{rule.name}` in rules/power.toml), not "
             f"the {covers.value}: give --covers {rule.coverage.value}."
         )
-    if tier not in (None, rule.tier):
+    if tier not in (None, Tier.ON_BOARD):
         raise SuiteError(
-            f"{rails} is measured by an {rule.tier.value}, not by a {tier.value}: leave --tier out."
+            f"{rails} is measured by an on-board sensor, not by a {tier.value}: leave --tier out."
         )
-    return covers, rule.tier
-
-
-def _rule(how: TraceFormat) -> PowerRule | None:
-    names = [how.names[rail.power] for rail in how.rails if rail.power is not None and how.names]
-    source = _source(how.log, names)
-    channels = {_channel(name) for name in names}
-    found = totals_of_channels(load_power_rules(), ((source, name) for name in channels))
-    return next((total.rule for total in found if set(total.channels) == channels), None)
+    return covers, Tier.ON_BOARD
 
 
 def _source(log: str, names: Sequence[str]) -> str:

@@ -40,9 +40,30 @@ def test_a_rail_covers_what_the_power_rules_say(board: str, is_named: bool, tmp_
         labels_of(how, covers, Tier.WALL_METER)
 
 
-def test_other_rails_are_labelled_as_stated(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [
+        ("", "11-27-2026 10:00:{n:02d} RAM 2448/7771MB CPU [1%@1510] VDD_5V 900mW/900mW\n"),
+        ("time,uptime,CPU1,Power SOC,Power TOT\n", "2026-11-27 10:00:{n:02d}.5,1 day,0,13,45\n"),
+    ],
+    ids=["tegrastats", "jtop"],
+)
+def test_rails_that_no_rule_knows_are_read_by_the_board_s_sensors_too(
+    head: str, row: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(head + "".join(row.format(n=n) for n in range(30)))
+    how = recognise_format(path, TraceOptions())
+    for covers in (Coverage.MODULE, Coverage.BOARD):
+        assert labels_of(how, covers, None) == (covers, Tier.ON_BOARD)
+    with pytest.raises(SuiteError, match="by an on-board sensor, not by a wall meter: leave"):
+        labels_of(how, Coverage.BOARD, Tier.WALL_METER)
+
+
+@pytest.mark.parametrize("name", ["VIN [mW]", "Power (mW)"])
+def test_other_rails_are_labelled_as_stated(name: str, tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
-    path.write_text("t [s],VIN [mW]\n" + "".join(f"{n},4000\n" for n in range(30)))
+    path.write_text(f"t [s],{name}\n" + "".join(f"{n},4000\n" for n in range(30)))
     how = recognise_format(path, TraceOptions())
     assert labels_of(how, Coverage.WALL, None) == (Coverage.WALL, Tier.WALL_METER)
     assert labels_of(how, Coverage.CHIP, Tier.ON_BOARD) == (Coverage.CHIP, Tier.ON_BOARD)
