@@ -59,6 +59,12 @@ def read_nodes(bundle: Bundle) -> tuple[NodeRecord, ...]:
     return records
 
 
+def sources_read(bundle: Bundle) -> set[str]:
+    """The meters that wrote readings during the run, on any node."""
+    places = range(max(1, len(read_nodes(bundle))))
+    return {channel.source for place in places for channel in bundle.channels(place)}
+
+
 @dataclass(frozen=True)
 class _Nodes:
     nodes: Annotated[tuple[NodeRecord, ...], Meta(max_length=MAX_NODES)]

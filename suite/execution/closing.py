@@ -16,10 +16,9 @@ from pathlib import Path
 from reference_impls import contract
 from suite.bundle import layout, manifest
 from suite.bundle.data_record import DATA
-from suite.bundle.node_records import read_nodes
+from suite.bundle.node_records import sources_read
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.errors import FileError, SuiteError
-from suite.execution.meter_session import RECORDER
 from suite.execution.run_records import amend_system, kept_records, write_output
 from suite.execution.witnessing import ask_files_stamp, forget_witness, has_files_stamp
 from suite.files.durable import sync_to_storage
@@ -57,18 +56,7 @@ def write_power(path: Path) -> None:
     # memory: NumPy is loaded after the training only
     from suite.metrics.power_totals import write_power_rules
 
-    meters = [
-        *Bundle(path).run().meters,
-        *(meter for node in read_nodes(Bundle(path)) for meter in node.meters),
-    ]
-    write_power_rules(
-        path,
-        {
-            str(meter["name"])
-            for meter in meters
-            if meter.get("readings") and meter["name"] != RECORDER
-        },
-    )
+    write_power_rules(path, sources_read(Bundle(path)))
 
 
 def write_figures(path: Path) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from suite.bundle import layout
-from suite.bundle.node_records import read_nodes
+from suite.bundle.node_records import sources_read
 from suite.bundle.reader import Bundle
 from suite.catalog.power import power_sources
 from suite.errors import SuiteError
@@ -17,9 +17,7 @@ MAX_REASON = 200
 
 def refuse_left_out(bundle: Bundle, meter: str, reason: str) -> None:
     """Raise SuiteError where the meter measured no power of this run, or the reason is missing."""
-    places = range(max(1, len(read_nodes(bundle))))
-    read = {channel.source for place in places for channel in bundle.channels(place)}
-    counted = sorted(read & power_sources(counted_rules(bundle)))
+    counted = sorted(sources_read(bundle) & power_sources(counted_rules(bundle)))
     if meter not in counted:
         raise SuiteError(
             f"{meter!r} is not a power meter that counts towards the energy of {bundle.path}; those"

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -265,20 +264,19 @@ def test_a_closed_bundle_has_its_tables_logs_and_records_alone(tmp_path: Path) -
     assert last == layout.LOCK, "until the last one is gone, closing again completes it"
 
 
-def test_power_rules_are_kept_of_what_was_read_on_any_node(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read = [{"name": "rapl", "readings": 3}, {"name": "recorder", "readings": 9}]
-    unread = {"name": "um25c", "readings": 0}
-    record = SimpleNamespace(meters=[*read, unread, {"name": "cpu"}])
-    nodes = [SimpleNamespace(meters=[{"name": "shelly", "readings": 1}, unread])]
-    monkeypatch.setattr(closing, "Bundle", lambda path: SimpleNamespace(run=lambda: record))
-    monkeypatch.setattr(closing, "read_nodes", lambda bundle: nodes)
-    kept: list[set[str]] = []
-    write = "suite.metrics.power_totals.write_power_rules"
-    monkeypatch.setattr(write, lambda path, names: kept.append(names))
-    closing.write_power(tmp_path)
-    assert kept == [{"rapl", "shelly"}]
+def test_power_rules_are_kept_of_what_was_read_on_any_node(tmp_path: Path) -> None:
+    """Also of a meter whose record was lost with its node's recorder."""
+    path = make_unclosed(tmp_path / "run", NODES)
+    for table in (layout.node_tables(1)[1], layout.node_baseloads(1)[1]):
+        rows = (path / table).read_text()
+        (path / table).write_text(rows.replace("um25c", "shelly"))
+    record = json.loads((path / "nodes.json").read_text())
+    record["nodes"][1].update(problem="its recorder did not stop", meters=[])
+    (path / "nodes.json").write_text(json.dumps(record))
+    closing.close_bundle(path)
+    rules = json.loads((path / layout.POWER).read_text())["rules"]
+    assert {source for rule in rules for source in rule["sources"]} == {"um25c", "shelly"}
+    assert "power-rules-known" not in {each.check for each in check_bundle(path).findings}
 
 
 def test_of_a_long_output_both_ends_are_kept(
