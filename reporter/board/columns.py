@@ -163,7 +163,8 @@ RUN_COLUMNS = (
         "foreign_cpu_share",
         "other programs",
         "% of CPU",
-        "CPU time of other programs during the run, as a share of all cores' time",
+        "CPU time of other programs during the run, as a share of all cores' time; on several"
+        " nodes, the largest",
         100.0,
         1,
         file_name="foreign_cpu_share_percent",

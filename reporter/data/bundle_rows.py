@@ -39,6 +39,8 @@ from suite.metrics.summary import read_summary
 MOST_GPUS = 8
 REVISION = re.compile(r" Rev [\d.]+$")
 """What ends a Raspberry Pi's name."""
+DISTURBANCES = {"throttled_events", "foreign_cpu_share"}
+"""Figures of the node that has most of it; other figures of a machine are the first node's."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def _read(bundle: CachedBundle) -> BundleRows:
         epochs = [_epoch(run_id, epoch) for epoch in summary["epochs"]]
         if request["parallel"]["collective"] == "native":  # summaries say 0: it is part of compute
             epochs = [{**epoch, "communication_s": None} for epoch in epochs]
-        figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
+        figures = [_figure(run_id, name, values) for name, values in _figures(summary).items()]
         if (bundle.path / COUNTERS).is_file():
             figures += counted_figures(run_id, bundle.json(COUNTERS))
         figures += derived_figures(figures)
@@ -304,6 +306,16 @@ def _trained(record: RunRecord, log: Log) -> Row:
 def _text(log: Log, key: str) -> str | None:
     value = log.value(key)
     return value if isinstance(value, str) and value else None
+
+
+def _figures(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The run's figures, with the disturbances of the node that was disturbed most."""
+    figures = dict(summary["figures"])
+    for node in summary.get("nodes") or ():
+        for name in DISTURBANCES & node["figures"].keys():
+            if (node["figures"][name]["value"] or 0) > (figures[name]["value"] or 0):
+                figures[name] = node["figures"][name]
+    return figures
 
 
 def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,18 @@ def test_a_badge_says_that_other_programs_ran(
             ),
         )
     assert ("other programs ran" in badges(tmp_path)) is is_shown
+
+
+def test_a_badge_says_that_another_node_was_throttled(
+    tmp_path: Path, edit: Callable[..., None]
+) -> None:
+    run = make_bundle(tmp_path / "run", replace(RICH, ranks=2, nodes=2))
+    assert badges(run) == ()
+    edit(
+        run,
+        "summary.json",
+        lambda summary: summary["nodes"][1]["figures"]["throttled_events"].update(
+            value=3, reason=None, count=3
+        ),
+    )
+    assert badges(run) == ("throttled",)
