@@ -183,6 +183,9 @@ def _quotient(name: str, above: Row, below: Row, unit: str) -> Row:
     }
     if not is_known(above["value"]) or not is_known(below["value"]):
         return row
+    if above["count"] != below["count"]:
+        of_means = f"a mean of {above['count']:g} values, {below['figure']} of {below['count']:g}"
+        return {**row, "reason": f"{above['figure']} is {of_means}"}
     if below["value"] == 0:
         return {**row, "reason": f"{below['figure']} is 0"}
     return {**row, "value": above["value"] / below["value"], "reason": None}

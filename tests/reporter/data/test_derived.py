@@ -102,6 +102,15 @@ def test_quotients_are_of_the_figures_that_are_there_and_unknown_as_they_are() -
     assert derived.derived_figures([*rows[:2], own]) == [], "the summary has it already"
 
 
+def test_the_energy_of_some_epochs_is_not_divided_by_the_time_of_all() -> None:
+    energy = figure("energy_per_epoch_j", 300.0, count=3.0)
+    (power,) = derived.derived_figures([energy, figure("time_to_epoch_s", 82.5, count=4.0)])
+    reason = "energy_per_epoch_j is a mean of 3 values, time_to_epoch_s of 4"
+    assert (power["value"], power["reason"]) == (None, reason)
+    (power,) = derived.derived_figures([energy, figure("time_to_epoch_s", 60.0, count=3.0)])
+    assert (power["value"], power["reason"]) == (5.0, None)
+
+
 def test_figures_of_a_thousand_samples_scale_the_value_and_its_ends() -> None:
     rows = [
         figure("energy_per_epoch_j", 50.0, low=40.0, high=70.0, spread=5.0, count=4.0),
