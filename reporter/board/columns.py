@@ -174,7 +174,7 @@ RUN_COLUMNS = (
         "peak memory",
         "MiB",
         "peak memory of the training processes; shared pages count once; without the GPU driver's"
-        " allocations",
+        " allocations; on several nodes, of the first",
         2.0**-20,
         0,
         file_name="peak_memory_mib",

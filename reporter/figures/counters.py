@@ -17,6 +17,10 @@ from reporter.figures.model import Estimate, Missing, PaperFigure, Plot, PlotRow
 from reporter.figures.scales import Scale
 
 MAX_ENTRIES = 12
+ABOUT = (
+    "Counters of all threads and processes on a run's first node from run_start to run_stop,"
+    " evaluations included; counts are per finished epoch."
+)
 
 
 @dataclass(frozen=True)
@@ -171,19 +175,14 @@ def for_paper(frames: Frames, *figures: str) -> PaperFigure | Missing:
             ids += found
     if not panels:
         return Missing(f"no run has this counter: {shortest_reason(frames, drawn)}")
-    about = (
-        "Counters of all threads and processes from run_start to run_stop, evaluations included;"
-        " counts are per finished epoch."
-    )
     error_bars = "± one standard deviation over runs"
-    return PaperFigure(tuple(panels), tuple(ids), about, error_bars, tuple(dict.fromkeys(notes)))
+    return PaperFigure(tuple(panels), tuple(ids), ABOUT, error_bars, tuple(dict.fromkeys(notes)))
 
 
 CHART = Chart(
     "counters",
     "CPU counters",
-    "Counters of all threads and processes from run_start to run_stop, evaluations included; counts"
-    " are per finished epoch. Means over runs, one scale per panel.",
+    f"{ABOUT} Means over runs, one scale per panel.",
     describe,
     frozenset({"comparison", "study"}),
     position=150,

@@ -193,7 +193,8 @@ def energy_and_memory_sentences(board: Leaderboard) -> dict[str, str]:
     energy, memory = next(_least_energy(board), ""), memory_chart(board)
     found = {"energy": energy} if energy else {}
     for row in _rows_to_name(memory_chart(board, only_vouched=True), memory)[:1]:
-        found["memory"] = _least(board, row, "", row.best.framework, row.best.power_mode)
+        of_first = "of the first node" * (int(row.best.entry["nodes"]) > 1)
+        found["memory"] = _least(board, row, of_first, row.best.framework, row.best.power_mode)
     title = trained_title(board)
     return {name: f"{title}: {said[0].lower()}{said[1:]}" for name, said in found.items()}
 

@@ -41,6 +41,11 @@ def test_an_unknown_value_is_a_dash_with_its_reason() -> None:
     assert cell("energy_j", 0.0).value == 0.0
 
 
+def test_the_machine_s_figures_of_a_cluster_say_of_which_node_they_are() -> None:
+    assert COLUMNS["peak_memory_bytes"].about.endswith("; on several nodes, of the first")
+    assert COLUMNS["foreign_cpu_share"].about.endswith("; on several nodes, the largest")
+
+
 def test_a_property_and_a_figure_in_words() -> None:
     shown = [show_facet(value) for value in (None, math.nan, 0, 2.0, 0.05, 11181642, "a")]
     assert shown == ["unknown", "unknown", "0", "2", "0.05", "11181642", "a"]

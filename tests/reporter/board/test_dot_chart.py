@@ -500,6 +500,9 @@ def test_the_least_memory_is_of_entries_that_others_stand_behind_and_may_be_seve
         "least peak memory among audited or reproduced results: Jetson Orin NX, Chainer, " in said
     )
     assert said.endswith(", reproduced by lab.")
+    clusters = [replace(row, entry={**row.entry, "nodes": 4}) for row in board.accepted]
+    said = energy_and_memory_sentences(replace(board, accepted=tuple(clusters)))["memory"]
+    assert "least peak memory, of the first node: RK3588 board, PyTorch, 380 MiB" in said
 
 
 def test_a_device_is_compared_with_the_device_that_its_sentence_names(template: Template) -> None:

@@ -668,6 +668,10 @@ def test_missing_counters_are_unknown_with_a_reason_not_zero(frames: Frames, run
     assert isinstance(nothing, Missing) and nothing.reason == "it was not counted on this machine"
 
 
+def test_counters_of_a_cluster_are_said_to_be_of_its_first_node() -> None:
+    assert "processes on a run's first node" in by_name("counters").about
+
+
 def test_machines_with_one_processor_and_different_gpus_idle_in_rows_of_their_own(
     frames: Frames,
 ) -> None:
