@@ -16,7 +16,7 @@ from reporter.board.columns import (
 )
 from reporter.board.energies import energy_tables, instrument_order
 from reporter.board.ranking import Rank, rank_entries, unranked
-from reporter.board.systems import is_reference_system, system_name
+from reporter.board.systems import is_reference_system
 from reporter.data.entries import (
     CODE,
     PRECISION,
@@ -40,7 +40,7 @@ from reporter.data.frames import (
     is_known,
     rows_of,
 )
-from reporter.data.machine_names import machine_title
+from reporter.data.machine_names import machine_title, system_name
 from reporter.data.missed import is_short, reached_text
 from reporter.data.shown_replications import (
     AND,

@@ -39,6 +39,13 @@ def short_title(entry: Row) -> str:
     return own + _other_nodes(entry)
 
 
+def system_name(entry: Row, name: str = "") -> str:
+    """The short title, or another name of the machine; "4 × " before it for a cluster of four."""
+    nodes = entry["nodes"]
+    count = f"{int(nodes)} × " if is_known(nodes) and nodes > 1 else ""
+    return count + (name or short_title(entry))
+
+
 def profile_of(entry: Row) -> Device | None:
     """The profile of the entry's machine; None for the one that any machine has."""
     return _profiles().get(str(entry["device"]))

@@ -7,7 +7,7 @@ from functools import partial
 from reporter.data.frames import Frames, grouped, is_known
 from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import instrument_named, instrument_words, sensor_named
-from reporter.data.machine_names import short_title
+from reporter.data.machine_names import system_name
 from reporter.data.quantities import quantity
 from reporter.data.text import significant
 from reporter.data.values import entries_of, figures_of, values_of, why_missing
@@ -181,13 +181,12 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
     def rows(names: Sequence[str]) -> Drawn:
         of_machine: dict[tuple[str, ...], str] = {}
         for name in sorted(names, key=lambda one: (found[one].value, one)):
-            machine = (
-                str(entries[name][key]) for key in ("device", "cpu_model", "gpu", "power_mode")
-            )
+            properties = ("device", "cpu_model", "gpu", "power_mode", "nodes")
+            machine = (str(entries[name][key]) for key in properties)
             of_machine.setdefault(tuple(machine), name)
         chosen = tuple(of_machine.values())
         labels = {
-            name: text or short_title(entries[name])
+            name: system_name(entries[name], text)
             for name, text in entry_names([entries[one] for one in chosen], OF_RUN).items()
         }
         bars, notes = flat_rows(frames, {name: (found[name],) for name in chosen}, labels)
@@ -195,7 +194,7 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
 
     panels, notes, ids = panels_by_instrument(frames, BASELOAD, "baseload, W", found, rows)
     about = (
-        "Power of the idle machine before the run, with the suite's meters on; for each device and"
+        "Power of the idle machine before the run, with the suite's meters on; for each system and"
         " power mode, the entry with the lowest idle power."
     )
     return PaperFigure(panels, ids, about, "± one standard deviation over runs", notes, BASELOAD)

@@ -8,7 +8,7 @@ from functools import cache
 from reporter.data.frames import Frames, grouped, is_known, rows_of
 from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import sensor_named
-from reporter.data.machine_names import short_title
+from reporter.data.machine_names import system_name
 from reporter.data.selection import RowSelection, choose_rows
 from reporter.data.text import significant
 from reporter.data.values import entries_of, values_of
@@ -139,7 +139,7 @@ def lines_of(frames: Frames, context: Context) -> list[Line]:
 def _of_record(record: Entry, context: Context) -> Line:
     known_power = is_known(record["gflops_per_watt"])
     return Line(
-        f"LINPACK ({record['kind']}, N = {record['size']}) · {short_title(record)}",
+        f"LINPACK ({record['kind']}, N = {record['size']}) · {system_name(record)}",
         f"{context.root}linpack/{record['linpack_id']}.json",
         "p4",
         float(record["gflops"]),

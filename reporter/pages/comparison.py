@@ -12,11 +12,11 @@ import jinja2
 
 from reporter.board.columns import FIGURE_COLUMNS, Cell, Column, make_cell
 from reporter.board.comparison import Comparable, comparables, compare_pair
-from reporter.board.systems import system_name
 from reporter.data.entries import describe_property
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import IDENTITY, Frames, Row, records, rows_of
 from reporter.data.instrument_names import instrument_named
+from reporter.data.machine_names import system_name
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import significant
 from reporter.data.values import entries_of, figures_by_entry

@@ -7,10 +7,10 @@ import jinja2
 
 from reporter.board.boards import Leaderboard
 from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell, name_of_figure
-from reporter.board.systems import system_name
 from reporter.data.entry_scores import MEASURED_J, OF_ENTRIES, SCORE_J, SCORE_S, EntryScores
 from reporter.data.frames import IDENTITY, Frames, Row, records
 from reporter.data.instrument_names import instrument_named
+from reporter.data.machine_names import system_name
 from reporter.data.missed import reached_text
 from reporter.data.scores import PARTS
 from reporter.data.shown_replications import ShownReplication, replication_badges

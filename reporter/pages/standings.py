@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.board.boards import Leaderboard
-from reporter.board.systems import system_name
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import ACCEPTED, Frames, Row, rows_of
-from reporter.data.machine_names import machine_title, profile_of
+from reporter.data.machine_names import machine_title, profile_of, system_name
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import significant
 from reporter.data.words import moment_of, submitter_title

@@ -16,6 +16,7 @@ from suite.bundle.layout import LINPACK_RECORD
 from suite.catalog.workloads import load_workload
 from suite.metrics.linpack_record import LinpackPower
 from tests.open_round import SLUG
+from tests.reporter.conftest import MACHINE
 
 Make = Callable[..., Path]
 CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
@@ -100,6 +101,17 @@ def test_records_of_other_machines_are_not_compared(
         load(runs / "lenet-pytorch-1", make_linpack(tmp_path / "linpack", **other)), CONTEXT
     )
     assert answer == NO_RECORD
+
+
+def test_the_record_of_a_cluster_is_not_called_a_machine_s(
+    runs: Path, make_linpack: Make, tmp_path: Path
+) -> None:
+    frames = load(runs / "lenet-pytorch-1", make_linpack(tmp_path / "linpack", nodes=4))
+    answer = CHART.draw(replace(frames, entries=frames.entries.assign(nodes=4)), CONTEXT)
+    assert isinstance(answer, Drawing)
+    assert [row[0] for row in answer.figure.rows if row[0].startswith("LINPACK")] == [
+        f"LINPACK (HPL, N = 1920) · 4 × {MACHINE}"
+    ]
 
 
 @pytest.mark.parametrize(

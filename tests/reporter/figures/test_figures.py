@@ -672,19 +672,26 @@ def test_counters_of_a_cluster_are_said_to_be_of_its_first_node() -> None:
     assert "processes on a run's first node" in by_name("counters").about
 
 
-def test_machines_with_one_processor_and_different_gpus_idle_in_rows_of_their_own(
-    frames: Frames,
+@pytest.mark.parametrize(
+    ("column", "values", "labels"),
+    [
+        ("gpu", ("RTX 4090", "GTX 1650"), {"RTX 4090", "GTX 1650"}),
+        ("nodes", (1, 4), {MACHINE, f"4 × {MACHINE}"}),
+        ("nodes", (4, 4), {f"4 × {MACHINE}"}),
+    ],
+)
+def test_machines_of_one_name_that_differ_idle_in_rows_of_their_own(
+    column: str, values: tuple[Any, Any], labels: set[str], frames: Frames
 ) -> None:
-    gpus = frames.entries["batch_size"].map({16: "RTX 4090"}).fillna("GTX 1650")
+    changed = frames.entries["batch_size"].map({16: values[0]}).fillna(values[1])
     figures = frames.entry_figures.copy()
     told = {"value": 50.0, "reason": None, "tier": "wall meter", "covers": "wall"}
     figures.loc[figures["figure"] == energy.BASELOAD, list(told)] = list(told.values())
-    found = energy.baseload(
-        replace(frames, entries=frames.entries.assign(gpu=gpus), entry_figures=figures)
-    )
+    entries = frames.entries.assign(**{column: changed})
+    found = energy.baseload(replace(frames, entries=entries, entry_figures=figures))
     assert isinstance(found, PaperFigure)
     (panel,) = found.panels
-    assert isinstance(panel, Rows) and {row.label for row in panel.rows} == {"RTX 4090", "GTX 1650"}
+    assert isinstance(panel, Rows) and {row.label for row in panel.rows} == labels
 
 
 def test_the_share_of_the_baseload_is_in_the_table(frames: Frames) -> None:
