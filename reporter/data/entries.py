@@ -262,7 +262,7 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
         "source": first["source"],
         "covers": _shared(members, "covers"),
         "tier": _shared(members, "tier"),
-        "attached": _shared(members, "attached"),
+        "attached": max(filter(is_known, (each["attached"] for each in members)), default=None),
     }
     if missing:
         some = len(missing) < len(members)

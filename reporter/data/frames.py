@@ -286,9 +286,9 @@ ENTRY_FIGURES: Mapping[str, str] = {
     "reason": "why the value is unknown",
     "source": "as in the frame `figures`",
     **dict.fromkeys(
-        ("covers", "tier", "attached"),
-        "as in the frame `figures`; None where the entry's runs differ",
+        ("covers", "tier"), "as in the frame `figures`; None where the entry's runs differ"
     ),
+    "attached": "as in the frame `figures`, of any of the entry's runs",
 }
 
 SETTINGS = "settings"

@@ -121,6 +121,20 @@ def test_a_figure_of_an_entry_is_the_mean_of_its_runs_with_its_spread_and_ends()
 
 
 @pytest.mark.parametrize(
+    ("of_runs", "of_entry"),
+    [((True, False), True), ((False, True), True), ((False, False), False), ((None, None), None)],
+)
+def test_an_energy_is_attached_where_that_of_any_run_is(
+    of_runs: tuple[bool | None, ...], of_entry: bool | None
+) -> None:
+    rows = [
+        figure("energy_j", 1.0, str(place), attached=attached)
+        for place, attached in enumerate(of_runs)
+    ]
+    assert figures_of(*rows)["attached"] is of_entry
+
+
+@pytest.mark.parametrize(
     "other", [("estimate", "wall"), ("wall meter", "chip"), ("wall meter", None), (None, None)]
 )
 def test_energies_of_different_instruments_have_no_mean(other: tuple[str | None, ...]) -> None:
