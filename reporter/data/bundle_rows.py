@@ -244,20 +244,14 @@ def _studied(mark: StudyMark | None, medium: str | None, mode: str | None) -> Ro
     """
     if mark is None:
         return {"study": None, SETTINGS: None}
-    limit = mark.emulated_reads
-    emulated = (
-        {}
-        if limit is None
-        else {
-            "storage_medium": f"{medium or 'unknown medium'}, emulated {one_line(limit, 10)} MB/s"
-        }
-    )
     settings = {one_line(name, 40): one_line(value) for name, value in mark.settings}
-    cores = settings.get("cores")
-    power_mode = (
-        {"power_mode": f"cores on line {cores}"} if mode is None and cores is not None else {}
-    )
-    return {**emulated, **power_mode, "study": one_line(mark.title), SETTINGS: settings}
+    row: Row = {"study": one_line(mark.title), SETTINGS: settings}
+    if (limit := mark.emulated_reads) is not None:
+        emulated = f"emulated {one_line(limit, 10)} MB/s"
+        row["storage_medium"] = f"{medium or 'unknown medium'}, {emulated}"
+    if mode is None and "cores" in settings:
+        row["power_mode"] = f"cores on line {settings['cores']}"
+    return row
 
 
 def _resumed(record: RunRecord) -> int:
@@ -313,8 +307,8 @@ def _figures(summary: Mapping[str, Any]) -> dict[str, Any]:
     figures = dict(summary["figures"])
     for node in summary.get("nodes") or ():
         for name in DISTURBANCES & node["figures"].keys():
-            if (node["figures"][name]["value"] or 0) > (figures[name]["value"] or 0):
-                figures[name] = node["figures"][name]
+            of_nodes = figures[name], node["figures"][name]
+            figures[name] = max(of_nodes, key=lambda figure: figure["value"] or 0)
     return figures
 
 

@@ -42,6 +42,7 @@ COUNTED = (
     "branch_mispredicts",
 )
 """Events of counters.json whose counts a summary holds only as ratios."""
+UNKNOWN = dict.fromkeys(("value", "spread", "low", "high"))
 
 
 def counted_figures(run_id: str, counters: Row) -> list[Row]:
@@ -111,15 +112,7 @@ def cost_figures(
 
 def _energies(epochs: Sequence[Row], evaluated: int, energy: Row) -> list[Row]:
     energies = [epoch["energy_j"] for epoch in epochs]
-    row = {
-        **energy,
-        "value": None,
-        "count": float(evaluated),
-        "spread": None,
-        "low": None,
-        "high": None,
-        "reason": energy["reason"],
-    }
+    row = {**energy, **UNKNOWN, "count": float(evaluated)}
     first, around = {**row, "figure": FIRST_EPOCH_J, "count": 1.0}, {**row, "figure": EVALUATION_J}
     if is_known(energy["value"]) and evaluated and all(map(is_known, energies)):
         first["value"], around["value"] = (
@@ -169,12 +162,9 @@ def per_thousand_figures(figures: Sequence[Row], samples: int) -> list[Row]:
 def _quotient(name: str, above: Row, below: Row, unit: str) -> Row:
     row = {
         **above,
+        **UNKNOWN,
         "figure": name,
-        "value": None,
         "unit": unit,
-        "spread": None,
-        "low": None,
-        "high": None,
         "reason": above["reason"] or below["reason"],
         "method": (
             f"{above['figure']} / {below['figure']}"

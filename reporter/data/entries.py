@@ -180,19 +180,17 @@ def _score_figure(entry: str, name: str, scores: EntryScores) -> Row:
     if score is None:
         return {**row, "reason": scores.missing[name]}
     values = list(score.by_run.values())
-    known_ends = {"interval_low": score.interval.low, "interval_high": score.interval.high}
     row |= {
         "value": score.interval.value,
         "runs": len(values),
         "low": min(values),
         "high": max(values),
-        **known_ends,
+        "interval_low": score.interval.low,
+        "interval_high": score.interval.high,
     }
-    return (
-        {**row, "spread": statistics.stdev(values), "spread_over": "runs"}
-        if len(values) > 1
-        else row
-    )
+    if len(values) > 1:
+        row |= {"spread": statistics.stdev(values), "spread_over": "runs"}
+    return row
 
 
 def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]:
@@ -232,17 +230,9 @@ def _expected(entry: str, members: Sequence[Row], runs: Sequence[Row]) -> Row:
             if is_known(member["value"])
         },
     )
-    row = _combine(entry, TIME_TO_TARGET, members)
-    return (
-        row
-        if times_s is None
-        else {
-            **_combine(
-                entry, TIME_TO_TARGET, [{**members[0], "value": time_s} for time_s in times_s]
-            ),
-            "runs": len(times_s),
-        }
-    )
+    if times_s is not None:
+        members = [{**members[0], "value": time_s} for time_s in times_s]
+    return _combine(entry, TIME_TO_TARGET, members)
 
 
 def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
@@ -251,14 +241,9 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
     row = {
         "entry_id": entry,
         "figure": name,
-        "value": None,
+        **dict.fromkeys(("value", "spread", "spread_over", "low", "high", "reason")),
         "unit": first["unit"],
         "runs": len(values),
-        "spread": None,
-        "spread_over": None,
-        "low": None,
-        "high": None,
-        "reason": None,
         "source": first["source"],
         "covers": _shared(members, "covers"),
         "tier": _shared(members, "tier"),

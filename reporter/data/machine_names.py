@@ -24,11 +24,7 @@ def machine_title(entry: Row) -> str:
     """The full name: the profile's title; of a machine without a profile the processor's name, else
     the board's; then those of other nodes that differ."""
     profile = profile_of(entry)
-    return (
-        _own_name(entry) + _other_nodes(entry)
-        if profile is None
-        else profile.title + _other_nodes(entry)
-    )
+    return (_own_name(entry) if profile is None else profile.title) + _other_nodes(entry)
 
 
 def short_title(entry: Row) -> str:

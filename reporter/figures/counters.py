@@ -60,8 +60,7 @@ COUNTERS = (
 
 
 def describe(frames: Frames, context: Context) -> Plot | Missing:
-    """A panel per counter with a bar per entry: run_start to run_stop, all threads and processes,
-    evaluations included, per finished epoch."""
+    """A panel per counter with a bar per entry."""
     entries = entries_of(frames)
     values = {
         counter: {name: statistics.fmean(of_runs) for name, of_runs in found.items()}
@@ -117,17 +116,16 @@ def values_of_runs(frames: Frames, counter: CounterPanel) -> dict[str, list[floa
     """The values of the runs of each entry, in the shown unit; entries with a run without a value
     are left out."""
     runs = {row["run_id"]: row for row in rows_of(frames.runs)}
-    found: dict[str, list[float | None]] = {}
+    found: dict[str, list[float]] = {}
     for row in rows_of(frames.select("figures", "figure", [counter.figure]).sort_values("run_id")):
         run = runs[row["run_id"]]
         by = _epochs(frames, run) if counter.is_count else 1.0
         found.setdefault(run["entry_id"], []).append(
-            float(row["value"]) * counter.factor / by if is_known(row["value"]) and by > 0 else None
+            float(row["value"]) * counter.factor / by
+            if is_known(row["value"]) and by > 0
+            else math.nan
         )
-    complete = {
-        name: [value for value in values if value is not None] for name, values in found.items()
-    }
-    return {name: values for name, values in complete.items() if len(values) == len(found[name])}
+    return {name: values for name, values in found.items() if not any(map(math.isnan, values))}
 
 
 def _epochs(frames: Frames, run: Entry) -> float:
@@ -157,8 +155,7 @@ def shortest_reason(frames: Frames, counters: Sequence[CounterPanel]) -> str:
     reasons = [str(reason) for reason in chosen["reason"] if is_known(reason)]
     if not reasons and any(is_known(value) for value in chosen["value"]):
         return "no run has finished an epoch"
-    shortest = sorted(set(reasons), key=lambda reason: (len(reason), reason))
-    return shortest[0] if shortest else "no run has counters"
+    return min(reasons, key=lambda one: (len(one), one), default="no run has counters")
 
 
 def for_paper(frames: Frames, *figures: str) -> PaperFigure | Missing:

@@ -63,9 +63,7 @@ def write_figures(path: Path) -> None:
     """``counters.json`` and ``summary.json``."""
     # memory: NumPy is loaded after the training only
     from suite.metrics.event_counts import derive_counters
-    from suite.metrics.summary import (
-        derive_summary,
-    )  # memory: NumPy is loaded after the training only
+    from suite.metrics.summary import derive_summary  # memory: NumPy, too
 
     if has_records(path):
         bundle = CachedBundle(path)

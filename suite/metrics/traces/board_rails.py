@@ -16,11 +16,7 @@ def rails_of_a_board(head: Head, powers: Sequence[int]) -> tuple[Rail, ...]:
     """Of a board's rails those that the power rules add up; none for other files."""
     source = _source(head.log, [head.names[each] for each in powers])
     columns = {_channel(head.names[each]): each for each in powers}
-    found = (
-        totals_of_channels(load_power_rules(), ((source, name) for name in columns))
-        if source
-        else ()
-    )
+    found = totals_of_channels(load_power_rules(), ((source, name) for name in columns))
     names = (
         found[0].channels if found else [name for name in columns if (source, name) == JTOP_TOTAL]
     )
