@@ -8,12 +8,13 @@ from pathlib import Path
 from reference_impls import contract
 from reference_impls.state_file import StateFile
 from reference_impls.training_state import digests
+from reference_impls.updates import steps_per_epoch
 from suite.bundle.log import chain_head
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
 from suite.errors import SuiteError
 from suite.metrics.audit_record import StateAudit
-from suite.metrics.epoch_draw import drawn_epoch
+from suite.metrics.epoch_draw import drawn_epoch, whole_epochs
 from suite.metrics.epoch_replays import EpochReplays
 from suite.metrics.replayed_losses import ReplayedLosses, compare_losses
 
@@ -86,11 +87,10 @@ def draw_epoch(path: Path, value: str | None) -> Draw:
     ``value``; without one, from the chain alone."""
     bundle = Bundle(path)
     bundle.expect_sealed("draw an epoch of a run that `suite run` finished")
-    epochs, head = len(bundle.log().finished_epochs()), chain_head(path / contract.log_name(0))
+    epochs, head = whole_epochs(bundle), chain_head(path / contract.log_name(0))
     if not epochs or head is None:
         raise SuiteError(
-            f"{path} has no finished epoch, or its log has no chain values, so no epoch can be"
-            " drawn."
+            f"{path} has no whole epoch, or its log has no chain values, so no epoch can be drawn."
         )
     return Draw(drawn_epoch(head, value or "", epochs), epochs, head, value)
 
@@ -140,7 +140,7 @@ def _verified(bundle: Bundle, request: contract.Request, handed_in: HandedIn) ->
                     f" the {kind} digest of rank {rank} is {digest[:16]}…, but the log has"
                     f" {str(logged.get(kind))[:16]}…; hand in the file that the run kept."
                 )
-    step = epoch * -(-request.data.train_samples // request.global_batch_size)
+    step = epoch * steps_per_epoch(request)
     if tuple(file.progress) != (epoch, step):
         said = f"after epoch {file.progress.epoch}, step {file.progress.step}"
         raise SuiteError(

@@ -22,7 +22,7 @@ from suite.metrics.audit_record import (
     contradictions,
     read_audit,
 )
-from suite.metrics.epoch_draw import drawn_epoch
+from suite.metrics.epoch_draw import drawn_epoch, whole_epochs
 from suite.metrics.epoch_replays import FIGURES, EpochReplays, samples_of
 from suite.metrics.replayed_losses import recorded_losses
 from suite.submission.folder_names import AUDITS, audit_path
@@ -150,7 +150,7 @@ def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[st
     """Where the part of a training state is not of this run, or its epoch not the drawn one."""
 
     log, steps, request = bundle.log(), bundle.steps(), bundle.run().request
-    epochs, head = len(log.finished_epochs()), chain_head(bundle.path / log_name(0))
+    epochs, head = whole_epochs(bundle), chain_head(bundle.path / log_name(0))
     if not 1 <= state.epoch <= epochs:
         yield "the epoch of the training state", f"1 to {epochs}", f"{state.epoch}"
         return

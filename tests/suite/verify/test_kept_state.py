@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.catalog.frameworks import load_framework, load_implementation
 from suite.catalog.seeds import implementation_sha256
+from suite.compliance.rules import audits
 from suite.datasets.prepare import make_data_set
 from suite.errors import FileError, SuiteError
 from suite.execution import preflight
@@ -136,6 +138,28 @@ def test_values_draw_every_epoch_equally_often() -> None:
     drawn = Counter(drawn_epoch("f" * 64, f"value {number}", 5) for number in range(5000))
     assert set(drawn) == {1, 2, 3, 4, 5}
     assert max(drawn.values()) < 1.15 * min(drawn.values())
+
+
+@pytest.mark.parametrize(("steps", "whole"), [(None, 3), (270, 3), (225, 2), (90, 1)])
+def test_an_epoch_that_the_step_limit_cut_short_is_not_drawn(
+    kept_run: Path, tmp_path: Path, steps: int | None, whole: int
+) -> None:
+    """Nothing can be replayed from its state, so a record may not name it either."""
+    bundle = EditableBundle(Path(shutil.copytree(kept_run, tmp_path / "run")))
+    bundle.request["steps"] = steps
+    bundle.save()
+    assert kept_state.draw_epoch(bundle.path, "a value").epochs == whole
+    of_next: Any = SimpleNamespace(epoch=whole + 1, value=None)
+    told = next(audits._state_differences(of_next, Bundle(bundle.path)))
+    assert told == ("the epoch of the training state", f"1 to {whole}", f"{whole + 1}")
+
+
+def test_a_run_without_a_whole_epoch_has_none_to_draw(good_bundle: Path) -> None:
+    bundle = EditableBundle(good_bundle)
+    bundle.request["steps"] = 12
+    bundle.save()
+    with pytest.raises(SuiteError, match="has no whole epoch"):
+        kept_state.draw_epoch(good_bundle, None)
 
 
 def test_a_state_of_another_epoch_is_refused(suite: Run, kept_run: Path) -> None:
