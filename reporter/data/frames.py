@@ -129,8 +129,8 @@ RUNS: Mapping[str, str] = {
     ),
     "audited_in": (
         "framework of an unsigned audit that replayed the run and found agreeing losses. If the"
-        " audit replayed from a training state, 'drawn state' (its epoch was drawn with somebody"
-        " else's value) or 'self-drawn state' follows. None without such an audit"
+        " audit replayed from a training state, too, 'from a state' follows. None without such an"
+        " audit"
     ),
     "audited_by": (
         "organizations that, in a signed review, drew a training state of the run, replayed the "

@@ -43,11 +43,8 @@ class SubmissionVerdicts:
 
     def audited_in(self, bundle: Path) -> str | None:
         """The framework in which the bundle's first steps were trained again, with losses that
-        agree, by an unsigned record of its submission.
-
-        Where a training state was replayed as well, it says whether somebody else's value drew it.
-        """
-        words = (each.audits[bundle].words for each in self.verdicts if bundle in each.audits)
+        agree, by an unsigned record of its submission."""
+        words = (each.audits[bundle] for each in self.verdicts if bundle in each.audits)
         return next(words, None)
 
     def audited_by(self, bundle: Path) -> str | None:

@@ -35,7 +35,6 @@ from suite.compliance.submission_rule import Copied, OfSubmission, SubmissionCon
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.files.tree import refuse_large
-from suite.metrics.audit_record import AuditBadge
 from suite.metrics.summary import target_figures
 from suite.submission.declaration import NAME, read_declaration
 from suite.submission.folder_names import RunFolder, is_withdrawn, read_folders
@@ -61,7 +60,7 @@ class SubmissionVerdict:
     findings: tuple[Finding, ...]
     broken: tuple[str, ...]
     signed_by: str | None = None
-    audits: Mapping[Path, AuditBadge] = field(default_factory=dict)
+    audits: Mapping[Path, str] = field(default_factory=dict)
     audited_by: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
     reviews: tuple[SignedReview, ...] = ()
     submitters: frozenset[str | None] = frozenset()

@@ -2,7 +2,7 @@
 the tolerances and the verdict."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -144,30 +144,6 @@ class AuditRecord:
         return _joint(verdicts)
 
 
-@dataclass(frozen=True)
-class AuditBadge:
-    """What the badge *audited* says of a run: what replayed how many steps, and the smallest error
-    of the learning rate that would have shown.
-
-    ``state_epoch`` is the epoch after which a training state was handed in and replayed, None
-    without one; ``is_drawn``: somebody else's value drew it.
-    """
-
-    framework: str
-    steps: int
-    rate_error_found: float | None
-    data_verified: bool
-    state_epoch: int | None = None
-    is_drawn: bool = False
-
-    @property
-    def words(self) -> str:
-        """The badge in words."""
-        if self.state_epoch is None:
-            return self.framework
-        return f"{self.framework}, {'drawn' if self.is_drawn else 'self-drawn'} state"
-
-
 def read_audit(path: Path) -> AuditRecord:
     """Read a record as untrusted input; raises FileError naming the file and what is wrong."""
     record = read_as(path, AuditRecord, SCHEMA)
@@ -261,19 +237,12 @@ def rate_error_found(
     return smallest_rate_error(losses.plain, with_other_rate, losses.tolerances, RATE_ERROR)
 
 
-def audit_badge(record: AuditRecord | None) -> AuditBadge | None:
-    """The badge of a run whose record complies with `submission-audits`; None without a record, or
-    where it cannot tell."""
-    if record is None or record.verdict is not AuditVerdict.AGREES:
+def audit_badge(record: AuditRecord) -> str | None:
+    """What the badge *audited* says of a run whose record complies with `submission-audits`; None
+    where the record does not agree.
+
+    Whose value drew the epoch of a state is not said: nobody but the submitter vouches for it.
+    """
+    if record.verdict is not AuditVerdict.AGREES:
         return None
-    plain = AuditBadge(
-        record.replayer.framework,
-        record.steps,
-        record.rate_error_found,
-        record.replayer.data_verified,
-    )
-    return (
-        plain
-        if record.state is None
-        else replace(plain, state_epoch=record.state.epoch, is_drawn=record.state.value is not None)
-    )
+    return record.replayer.framework + (", from a state" if record.state else "")

@@ -15,7 +15,6 @@ from suite.compliance.submission_rule import OfSubmission, SubmissionContext, Su
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.metrics.audit_record import (
-    AuditBadge,
     AuditRecord,
     StateAudit,
     audit_badge,
@@ -101,7 +100,7 @@ def where_contradicted(record: "AuditRecord") -> str:
     )
 
 
-def audit_badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
+def audit_badges(context: SubmissionContext) -> dict[Path, str]:
     """The badge of each run, by its folder, whose audit's record agrees and breaks no rule."""
 
     found = {}

@@ -89,7 +89,7 @@ def test_versions_matter_between_rows_of_one_framework_only() -> None:
         ),
         ({}, {"foreign_cpu_share": {"high": 0.051}}, ("other programs ran",)),
         (
-            {"witnessed_by": "w", "signed_by": "s", "audited_in": "pytorch, from a drawn state"},
+            {"witnessed_by": "w", "signed_by": "s", "audited_in": "pytorch, from a state"},
             {"energy_per_epoch_j": {"attached": True}},
             (
                 "energy from a logger's file that was attached after the run",

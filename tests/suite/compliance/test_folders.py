@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +15,6 @@ from suite.compliance.paths import CheckResult
 from suite.compliance.submission_rule import SubmissionContext
 from suite.compliance.submissions import SubmissionVerdict
 from tests.checks_alone import log
-
-if TYPE_CHECKING:
-    from suite.metrics.audit_record import AuditBadge
 
 
 @pytest.mark.parametrize("holds", ["part-*/raw.csv", None])
@@ -35,7 +32,7 @@ def test_a_folder_is_found_by_its_record_or_by_what_it_holds(
 
 
 def test_the_result_names_the_archive_that_was_given_and_no_temporary_folder() -> None:
-    bundle, badge = BundleVerdict(Path("/tmp/u1/a/run_1"), "", "", ()), cast("AuditBadge", "badge")
+    bundle, badge = BundleVerdict(Path("/tmp/u1/a/run_1"), "", "", ()), "badge"
     submission = SubmissionVerdict(
         Path("/tmp/u1/a"),
         (bundle,),
