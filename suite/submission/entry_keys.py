@@ -1,9 +1,9 @@
 """Entries: runs that differ in seed only."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from reference_impls.contract import WAITING
+from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.files.json_file import flatten
 
 OF_ONE_RUN = ("seed", "output_directory", "cache_cleared", "old_task")
@@ -40,3 +40,13 @@ def split_key(request: Mapping[str, Any]) -> str:
     """Equal for the requests of an entry in asynchronous timing and of a run in synchronised timing
     that shows how its steps divide."""
     return entry_key({name: value for name, value in request.items() if name not in OF_SPLIT})
+
+
+def split_keys(requests: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Those of the requests in asynchronous timing, whose entries have the score."""
+    return {split_key(each) for each in requests if timing_of(each) == ASYNCHRONOUS}
+
+
+def shows_split(request: Mapping[str, Any], keys: Collection[str]) -> bool:
+    """Whether a run only shows how the steps of an entry with one of these split keys divide."""
+    return timing_of(request) == WAITING and split_key(request) in keys

@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.bundle.layout import RUN, SYSTEM
 from suite.bundle.machines import different_fields
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import SuiteError
 from suite.files.schema import Positive
-from suite.submission.entry_keys import entry_key, split_key, timing_of
+from suite.submission.entry_keys import entry_key, shows_split, split_keys
 
 FINISHED = "finished"
 MAX_LAUNCHES = 10_000
@@ -55,9 +54,7 @@ def declare_entries(
     for record in _scan(scanned, runs):
         if record.study is None and entry_key(record.request) in entries:
             records[record.run_id] = record
-    split = {
-        split_key(request) for request in entries.values() if timing_of(request) == ASYNCHRONOUS
-    }
+    split = split_keys(entries.values())
     return tuple(
         _declare(
             request,
@@ -77,11 +74,11 @@ def _declare(
 ) -> DeclaredEntry:
     launches = tuple(Launch(record.run_id, record.status) for record in records)
     finished = sum(launch.status == FINISHED for launch in launches)
-    shows_split = finished == 1 and timing_of(request) == WAITING and split_key(request) in split
+    only_split = finished == 1 and shows_split(request, split)
     return DeclaredEntry(
         str(request["workload"]),
         str(request["framework"]),
-        finished if planned_runs is None or shows_split else planned_runs,
+        finished if planned_runs is None or only_split else planned_runs,
         launches,
     )
 

@@ -21,6 +21,7 @@ from suite.errors import FileError, SuiteError
 from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Shares, Wire
 from suite.launch.placement import Placement
 from suite.metrics.replication_record import common_settings, measure_run
+from suite.submission.entry_keys import shows_split, split_keys
 
 MAX_ORIGINALS = 100
 
@@ -39,12 +40,13 @@ class Original:
 
 
 def find_originals(path: Path) -> tuple[Original, ...]:
-    """The bundle at ``path``, or all bundles below it, which must be of one entry.
+    """The bundle at ``path``, or all bundles below it, which must be of one entry but for those
+    that only show its split.
 
     Raises SuiteError for bundles that differ in more than the seed, that have one seed twice, that
     are resumed runs or have no step records, or whose files are not those that were sealed.
     """
-    found = tuple(_original(bundle) for bundle in find_bundles(path))
+    found = _without_splits([_original(bundle) for bundle in find_bundles(path)])
     if len(found) > MAX_ORIGINALS:
         raise SuiteError(
             f"{path} holds {len(found)} runs; the limit is {MAX_ORIGINALS}. Give a folder with"
@@ -79,13 +81,25 @@ def _original(path: Path) -> Original:
     return Original(bundle, read_request(run, f"{path / RUN}"))
 
 
+def _without_splits(found: Sequence[Original]) -> tuple[Original, ...]:
+    """The runs but for those that only show how the steps of another entry divide."""
+    requests = [each.bundle.run().request for each in found]
+    keys = split_keys(requests)
+    return tuple(
+        each
+        for each, request in zip(found, requests, strict=True)
+        if not shows_split(request, keys)
+    )
+
+
 def _refuse_other_entry(first: Original, other: Original) -> None:
     one, two = first.settings, other.settings
     different = sorted(name for name in {*one, *two} if one.get(name) != two.get(name))
     if different:
         raise SuiteError(
             f"{other.bundle.path} belongs to another entry than {first.bundle.path}: it differs "
-            f"in {', '.join(different)}; give the folder of one entry, or one run."
+            f"in {', '.join(different)}; give one run, or a folder into which you copied the runs"
+            " of one entry."
         )
 
 

@@ -1,15 +1,22 @@
 """The options that make an original run again."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from reference_impls.contract import Parallel
+from reference_impls.contract import ASYNCHRONOUS, WAITING, Parallel
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.catalog.precisions import Precision
 from suite.errors import SuiteError
-from suite.experiments.replication.originals import Original, options_of, originals_in_turn
+from suite.experiments.replication.originals import (
+    Original,
+    find_originals,
+    options_of,
+    originals_in_turn,
+)
+from tests.faults.edits.editable_bundle import EditableBundle
 
 
 def test_a_run_is_made_again_in_its_precision_and_in_the_frameworks_own_where_it_names_none(
@@ -56,3 +63,19 @@ def test_a_run_is_made_again_as_it_was(good_bundle: Path) -> None:
         options_of(Original(bundle, several), "lab", None, None)
     turns = [Original(bundle, request._replace(seed=seed)) for seed in (4, 5, 6)]
     assert [each.request.seed for each in originals_in_turn(turns, 5)] == [4, 5, 6, 4, 5]
+
+
+def test_a_run_that_shows_the_split_of_an_entry_is_no_run_of_it(
+    good_bundle: Path, tmp_path: Path
+) -> None:
+    """Both lie in one folder of a submission."""
+    split = {"timing": WAITING, "division": "open", "steps": 3750}
+    for number in range(1, 5):
+        bundle = EditableBundle(Path(shutil.copytree(good_bundle, tmp_path / f"runs/run_{number}")))
+        bundle.request.update({"seed": number, "timing": ASYNCHRONOUS})
+        bundle.request.update(split if number == 4 else {})
+        bundle.save()
+    found = find_originals(tmp_path / "runs")
+    assert sorted(original.request.seed for original in found) == [1, 2, 3]
+    (alone,) = find_originals(tmp_path / "runs/run_4")
+    assert alone.request.seed == 4

@@ -162,7 +162,7 @@ def test_runs_of_several_entries_are_refused(suite: Run, original: Path, tmp_pat
     other.request["global_batch_size"] = 15
     other.save()
     answer = suite.refused(f"reproduce {tmp_path}/runs")
-    assert "it differs in global_batch_size" in answer.stderr
+    assert "it differs in global_batch_size; give one run, or a folder into which" in answer.stderr
 
 
 def test_an_entry_shows_its_signed_replication(
