@@ -139,6 +139,8 @@ def options_of(
         seed=request.seed,
         epochs=request.epochs,
         steps=request.steps,
+        no_target=request.target_accuracy is None,
+        trains=_part(request),
         batch_size=request.global_batch_size,
         learning_rate=float(request.optimizer.base_learning_rate),
         threads=request.threads,
@@ -160,6 +162,13 @@ def options_of(
         timing=Timing(request.timing),
         implementation=None if implementation is None else str(implementation),
     )
+
+
+def _part(request: contract.Request) -> str | None:
+    """The name of the part that was trained; None where it has none, as the whole model."""
+    parameters = None if request.trains is None else request.trains.parameters
+    others = load_workload(request.workload).other_trains
+    return next((each.name for each in others if list(each.parameters) == parameters), None)
 
 
 def _data(request: contract.Request, folder: Path | None) -> str | None:

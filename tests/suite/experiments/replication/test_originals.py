@@ -9,7 +9,9 @@ from reference_impls.contract import ASYNCHRONOUS, WAITING, Parallel
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.catalog.precisions import Precision
+from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
+from suite.execution.resolve import requested_part
 from suite.experiments.replication.originals import (
     Original,
     find_originals,
@@ -58,6 +60,13 @@ def test_a_run_is_made_again_as_it_was(good_bundle: Path) -> None:
         (changed, Path("/srv"), "/srv"),
     ):
         assert options_of(Original(bundle, one), "lab", folder, None).data == data
+    assert (found.no_target, found.trains) == (False, None)
+    untargeted = changed._replace(target_accuracy=None)
+    assert options_of(Original(bundle, untargeted), "lab", None, None).no_target
+    for part in ("last-three", "all"):
+        trains = requested_part(part, load_workload("lenet-adapt"))
+        adapting = changed._replace(workload="lenet-adapt", trains=trains)
+        assert options_of(Original(bundle, adapting), "lab", None, None).trains == part
     several = changed._replace(parallel=changed.parallel._replace(nodes=2))
     with pytest.raises(SuiteError, match="on several nodes"):
         options_of(Original(bundle, several), "lab", None, None)
