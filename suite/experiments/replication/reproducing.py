@@ -17,6 +17,7 @@ from suite.execution.events import Progress, silent
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
 from suite.execution.run_records import recorded_request
+from suite.experiments.one_run import broken_rules
 from suite.experiments.replication.originals import (
     Original,
     find_originals,
@@ -130,7 +131,8 @@ def reproduce(
     """Make the fresh runs and write the sealed record beside them. Resumable: finished runs are
     kept.
 
-    ``report`` gets a line for each replay that losses need. Raises as ``run_one``.
+    ``report`` gets a line for each replay that losses need, and for what keeps the replication from
+    counting. Raises as ``run_one``.
     """
     directory, ours = planned.directory, planned.organization
     if ours in {original.request.organization for original in planned.originals}:
@@ -143,6 +145,11 @@ def reproduce(
             f"{len(planned.requests)} fresh runs repeat only some of the"
             f" {len(planned.originals)} originals: the mark 'reproduced by X' needs all (--runs"
             f" {len(planned.originals)})."
+        )
+    if broken := broken_rules(planned.requests[0]):
+        report(
+            f"The current round refuses these settings ({', '.join(dict.fromkeys(broken))}): the"
+            " fresh runs will not comply, and no page will show the replication."
         )
     find_environment(planned.requests[0].framework)
     labels = [f"seed {request.training.seed}" for request in planned.requests]

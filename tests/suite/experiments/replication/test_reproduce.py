@@ -17,7 +17,12 @@ from suite.bundle.layout import RUN
 from suite.bundle.replication_folder import RECORD
 from suite.experiments.replication import reproducing
 from suite.experiments.replication.originals import find_originals
-from suite.experiments.replication.reproducing import PlannedReplication
+from suite.experiments.replication.reproducing import (
+    PlannedReplication,
+    ReproductionOptions,
+    plan_reproduction,
+    reproduce,
+)
 from suite.files.signature import public_key
 from suite.metrics.replication import REPLICATION
 from suite.metrics.replication_record import ReplayedOriginal, measure_run
@@ -239,6 +244,7 @@ def test_a_replication_that_earns_no_mark_is_told_before_its_hours(
     tmp_path: Path,
 ) -> None:
     monkeypatch.setattr(reproducing, "find_environment", lambda _: 1 / 0)
+    monkeypatch.setattr(reproducing, "broken_rules", lambda _: ())
     of_acme = SimpleNamespace(request=SimpleNamespace(organization="acme"))
     told: list[str] = []
     planned = PlannedReplication(
@@ -252,3 +258,19 @@ def test_a_replication_that_earns_no_mark_is_told_before_its_hours(
         reproducing.reproduce(planned, report=told.append)
     assert len(told) == len(sentences)
     assert all(map(str.startswith, told, sentences))
+
+
+def test_settings_that_the_current_round_refuses_are_told_before_the_hours(
+    original: Path, digits: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As those of closed rounds whose ranges are others now: who reproduces may change none."""
+    monkeypatch.setattr(reproducing, "find_environment", lambda _: 1 / 0)
+    closed = EditableBundle(Path(shutil.copytree(original, tmp_path / "run")))
+    closed.request["division"] = "closed"
+    closed.save()
+    options = ReproductionOptions(organization="lab", data=digits)
+    told: list[str] = []
+    with pytest.raises(ZeroDivisionError):
+        reproduce(plan_reproduction(closed.path, options, tmp_path / "lab"), report=told.append)
+    (sentence,) = told
+    assert sentence.startswith("The current round refuses these settings (closed-")
