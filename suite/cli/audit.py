@@ -104,7 +104,7 @@ def audit(
     )
     write_record(output, asdict(record))
     if json:
-        print_json("audit", asdict(record))
+        print_json("audit", {**asdict(record), "verdict": record.verdict})
     else:
         _show(record)
     if record.verdict is not AuditVerdict.AGREES:

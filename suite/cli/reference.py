@@ -157,7 +157,8 @@ def target(
     allowed = min((each.highest_target or 0.0 for each in found if not each.missing), default=1.0)
     is_above = (definition.target_accuracy or 0.0) > allowed + 1e-9
     if json:
-        print_rows("reference-points-target", [vars(each) for each in found])
+        target = {"target_accuracy": definition.target_accuracy}
+        print_rows("reference-points-target", [{**vars(each), **target} for each in found])
     else:
         _print_targets(definition, found)
         if is_above:

@@ -48,7 +48,7 @@ def review(
         report=say,
     )
     if json:
-        print_json("review", {"path": file, **asdict(record)})
+        print_json("review", {"path": file, **asdict(record), "verdict": record.verdict})
     else:
         _show(file, record)
     raise typer.Exit(EXIT_CODES[record.verdict])

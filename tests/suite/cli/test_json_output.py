@@ -21,7 +21,7 @@ from suite.datasets.layouts import DataSetContents
 from suite.experiments.boards import plan_for_boards
 from suite.experiments.quick import QuickLook
 from suite.files.paths import repository_root
-from suite.metrics.audit_record import AuditRecord
+from suite.metrics.audit_record import AuditRecord, read_audit
 from suite.metrics.figure import Figure
 from suite.metrics.linpack_record import Linpack
 from suite.metrics.linpack_study_record import LinpackStudy
@@ -33,6 +33,7 @@ from suite.metrics.study import Study
 from suite.metrics.targets import FollowingTarget
 from suite.metrics.trace_file import WrittenTrace
 from suite.verify.kept_state import Draw
+from tests.faults.edits.audit_edits import honest_audit, honest_state
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -93,7 +94,7 @@ def test_a_format_that_lost_a_key_since_0_2_has_another_version() -> None:
 @pytest.mark.parametrize(
     ("name", "record", "others"),
     [
-        ("audit", AuditRecord, ""),
+        ("audit", AuditRecord, "verdict"),
         ("audit-draw", Draw, ""),
         ("cluster-doctor", Examination, ""),
         ("data", DataSetContents, "name path synthetic"),
@@ -101,9 +102,9 @@ def test_a_format_that_lost_a_key_since_0_2_has_another_version() -> None:
         ("linpack-study", LinpackStudy, "path"),
         ("matrix", Matrix, "path"),
         ("quick", QuickLook, ""),
-        ("reference-points-target", FollowingTarget, ""),
+        ("reference-points-target", FollowingTarget, "target_accuracy"),
         ("reproduce", Replication, "path"),
-        ("review", Review, "path"),
+        ("review", Review, "path verdict"),
         ("stall-analysis", StallAnalysis, "path"),
         ("sweep", Study, "path"),
         ("trace", WrittenTrace, ""),
@@ -115,6 +116,20 @@ def test_a_record_that_is_printed_whole_has_the_keys_of_its_format(
     found = json_formats()[name]
     printed = {*others.split(), *(field.name for field in fields(record))}
     assert printed - found.optional == found.keys.keys() - found.optional
+
+
+def test_an_audit_has_the_verdict_of_all_that_it_compared(
+    say: Say, good_bundle: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """That of its first steps is another one: here they agree, and the drawn evaluation does
+    not."""
+    state = {**honest_state(good_bundle, 2, None), "replayed_correct": 9000}
+    (tmp_path / "audit.json").write_text(json.dumps({**honest_audit(good_bundle), "state": state}))
+    record = read_audit(tmp_path / "audit.json")
+    monkeypatch.setattr("suite.api.audit", lambda *_, **__: record)
+    printed, _, code = say("audit", good_bundle)
+    assert (printed["comparison"]["verdict"], printed["verdict"]) == ("agrees", "contradicts")
+    assert code == 1
 
 
 def test_a_verdict_is_one_object_whether_it_complies_or_cannot_be_judged(
