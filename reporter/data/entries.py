@@ -128,9 +128,16 @@ def _entry(members: Sequence[Row]) -> Row:
 
 def _declared(members: Sequence[Row]) -> Row:
     """What the submissions of the runs declare, together: an organization may submit two boards of
-    one kind, whose runs are one entry. None where one of them does not declare it."""
+    one kind, whose runs are one entry. None where one of them does not declare it. Launches need
+    to be accepted in submissions whose unfinished ones outnumber their planned runs."""
     of_each = {PurePath(str(member.get("path"))).parent: member for member in members}.values()
     found = {name: [each.get(name) for each in of_each] for name in DECLARED}
+    accepted = [
+        each.get("launches_accepted")
+        for each in of_each
+        if (each.get("launches") or 0) > 2 * (each.get("planned_runs") or 0)
+    ]
+    found["launches_accepted"] = accepted or found["launches_accepted"]
     return {name: None if None in values else _together(values) for name, values in found.items()}
 
 
@@ -238,15 +245,14 @@ def _expected(entry: str, members: Sequence[Row], runs: Sequence[Row]) -> Row:
 def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
     values = [float(member["value"]) for member in members if is_known(member["value"])]
     first, missing = members[0], [member for member in members if not is_known(member["value"])]
-    row = {
+    row: Row = {
+        **dict.fromkeys(("value", "spread", "spread_over", "low", "high", "reason")),
         "entry_id": entry,
         "figure": name,
-        **dict.fromkeys(("value", "spread", "spread_over", "low", "high", "reason")),
         "unit": first["unit"],
         "runs": len(values),
         "source": first["source"],
-        "covers": _shared(members, "covers"),
-        "tier": _shared(members, "tier"),
+        **{each: _shared(members, each) for each in ("covers", "tier")},
         "attached": max(filter(is_known, (each["attached"] for each in members)), default=None),
     }
     if missing:

@@ -217,6 +217,22 @@ def test_two_boards_of_one_kind_are_one_entry_with_what_both_submissions_planned
     assert why_unranked(entry) is None
 
 
+def test_launches_of_one_board_are_accepted_whatever_another_of_the_kind_had_to_ask_for(
+    tmp_path: Path,
+) -> None:
+    """Nobody accepts launches of a submission where they are no more than its planned runs."""
+    made = rows_of(submit(tmp_path, 3, 0).runs)
+    one = [{**row, "launches": 11, "launches_accepted": True} for row in made]
+    for launches, is_ranked in ((3, True), (6, True), (7, False)):
+        changes = {"launches": launches, "launches_accepted": False}
+        other = [
+            {**row, **changes, "path": row["path"].replace("pies-ltd", "pies-ltd.second")}
+            for row in one
+        ]
+        (entry,) = make_entries([*one, *other])
+        assert (why_unranked(entry) is None) is is_ranked
+
+
 def test_a_target_that_was_reached_at_an_unknown_moment_is_not_called_missed(
     tmp_path: Path,
 ) -> None:
