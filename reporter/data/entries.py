@@ -138,11 +138,12 @@ def _declared(members: Sequence[Row]) -> Row:
         if (each.get("launches") or 0) > 2 * (each.get("planned_runs") or 0)
     ]
     found["launches_accepted"] = accepted or found["launches_accepted"]
-    return {name: None if None in values else _together(values) for name, values in found.items()}
-
-
-def _together(values: Sequence[Any]) -> Any:
-    return all(values) if isinstance(values[0], bool) else sum(values)
+    return {
+        name: (
+            None if None in values else all(values) if name == "launches_accepted" else sum(values)
+        )
+        for name, values in found.items()
+    }
 
 
 def _auditors(members: Sequence[Row]) -> str | None:
@@ -256,8 +257,7 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
         "attached": max(filter(is_known, (each["attached"] for each in members)), default=None),
     }
     if missing:
-        some = len(missing) < len(members)
-        of = f"{len(missing)} of {len(members)} runs: " if some else ""
+        of = f"{len(missing)} of {len(members)} runs: " if values else ""
         return {**row, "reason": f"{of}{missing[0]['reason'] or 'no reason given'}"}
     if len(set(map(kind_of_sensor, members))) > 1:
         return {**row, "reason": SEVERAL_INSTRUMENTS}

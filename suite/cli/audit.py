@@ -19,11 +19,10 @@ from suite.metrics.epoch_replays import FIGURES, EpochReplays
 from suite.metrics.replayed_losses import AuditVerdict
 
 OWN = "bundle"
-CONTRADICTS, CANNOT_TELL = 1, 2
 EXIT_CODES = {
     AuditVerdict.AGREES: 0,
-    AuditVerdict.CONTRADICTS: CONTRADICTS,
-    AuditVerdict.CANNOT_TELL: CANNOT_TELL,
+    AuditVerdict.CONTRADICTS: 1,
+    AuditVerdict.CANNOT_TELL: 2,
 }
 
 

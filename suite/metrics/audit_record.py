@@ -239,10 +239,7 @@ def rate_error_found(
 
 def audit_badge(record: AuditRecord) -> str | None:
     """What the badge *audited* says of a run whose record complies with `submission-audits`; None
-    where the record does not agree.
-
-    Whose value drew the epoch of a state is not said: nobody but the submitter vouches for it.
-    """
+    where the record does not agree. Nobody but the submitter vouches for a state's draw."""
     if record.verdict is not AuditVerdict.AGREES:
         return None
     return record.replayer.framework + (", from a state" if record.state else "")

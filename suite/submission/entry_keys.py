@@ -47,6 +47,6 @@ def split_keys(requests: Iterable[Mapping[str, Any]]) -> set[str]:
     return {split_key(each) for each in requests if timing_of(each) == ASYNCHRONOUS}
 
 
-def shows_split(request: Mapping[str, Any], keys: Collection[str]) -> bool:
+def is_split(request: Mapping[str, Any], keys: Collection[str]) -> bool:
     """Whether a run only shows how the steps of an entry with one of these split keys divide."""
     return timing_of(request) == WAITING and split_key(request) in keys

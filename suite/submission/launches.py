@@ -12,7 +12,7 @@ from suite.bundle.machines import different_fields
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import SuiteError
 from suite.files.schema import Positive
-from suite.submission.entry_keys import entry_key, shows_split, split_keys
+from suite.submission.entry_keys import entry_key, is_split, split_keys
 
 FINISHED = "finished"
 MAX_LAUNCHES = 10_000
@@ -74,11 +74,11 @@ def _declare(
 ) -> DeclaredEntry:
     launches = tuple(Launch(record.run_id, record.status) for record in records)
     finished = sum(launch.status == FINISHED for launch in launches)
-    only_split = finished == 1 and shows_split(request, split)
+    shows_split = finished == 1 and is_split(request, split)
     return DeclaredEntry(
         str(request["workload"]),
         str(request["framework"]),
-        finished if planned_runs is None or only_split else planned_runs,
+        finished if planned_runs is None or shows_split else planned_runs,
         launches,
     )
 

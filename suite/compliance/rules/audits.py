@@ -23,7 +23,7 @@ from suite.metrics.audit_record import (
 )
 from suite.metrics.epoch_draw import drawn_epoch, whole_epochs
 from suite.metrics.epoch_replays import FIGURES, EpochReplays, samples_of
-from suite.metrics.replayed_losses import recorded_losses
+from suite.metrics.replayed_losses import AuditVerdict, recorded_losses
 from suite.submission.folder_names import AUDITS, audit_path
 
 ORDER = 109  # after the rules about the runs that are audited
@@ -56,7 +56,7 @@ def _audits(context: SubmissionContext) -> Violations:
             continue
         for what, expected, observed in differences:
             yield Violation(name, f"{what}: {expected}", observed)
-        if record.verdict.value == "contradicts" and not runs[path].is_withdrawn:
+        if record.verdict is AuditVerdict.CONTRADICTS and not runs[path].is_withdrawn:
             yield Violation(
                 name,
                 "an audit that agrees with the run",
@@ -65,30 +65,26 @@ def _audits(context: SubmissionContext) -> Violations:
             )
 
 
-def where_contradicted(record: "AuditRecord") -> str:
+def where_contradicted(record: AuditRecord) -> str:
     """The step or the evaluation that contradicts."""
-    of_state = None if record.state is None else record.state.comparison
-    for comparison, after in (
-        (record.comparison, 0),
-        (of_state, record.state.epoch if record.state else 0),
-    ):
-        if (
-            comparison is not None
-            and comparison.verdict.value == "contradicts"
-            and comparison.step is not None
-        ):
-            step = comparison.step
-            where = f"at step {step.step}" + (f" after the state of epoch {after}" if after else "")
-            return f"{where}: loss {step.observed:.6g}, replayed {step.expected:.6g}"
-    state = record.state
+    state, compared = record.state, [(record.comparison, "")]
+    if state is not None and state.comparison is not None:
+        compared.append((state.comparison, f" after the state of epoch {state.epoch}"))
+    for comparison, after in compared:
+        step = comparison.step
+        if step is not None and comparison.verdict is AuditVerdict.CONTRADICTS:
+            losses = f"loss {step.observed:.6g}, replayed {step.expected:.6g}"
+            return f"at step {step.step}{after}: {losses}"
     if state is None:
         return ""
     for whole, by in (
         (state.epoch_after, ""),
         (state.program, " (replayed by the run's own program)"),
     ):
-        for figure in () if whole is None else whole.judged():
-            if whole is not None and not figure.is_within:
+        if whole is None:
+            continue
+        for figure in whole.judged():
+            if not figure.is_within:
                 return (
                     f"in the {whole.steps} steps{by} after the state of epoch {state.epoch}:"
                     f" {FIGURES[figure.name]} {figure.observed:.6g}, replays gave {figure.low:.6g}"
@@ -102,25 +98,19 @@ def where_contradicted(record: "AuditRecord") -> str:
 
 def audit_badges(context: SubmissionContext) -> dict[Path, str]:
     """The badge of each run, by its folder, whose audit's record agrees and breaks no rule."""
-
     found = {}
     for run in context.runs:
-        path = audit_path(context.path, run.folder.path)
         try:
-            record = read_audit(path) if not path.is_symlink() and path.is_file() else None
-            earned = (
-                audit_badge(record)
-                if record is not None and not any(audit_differences(record, run))
-                else None
-            )
+            record = read_audit(audit_path(context.path, run.folder.path))
+            badge = audit_badge(record)
+            if badge is not None and not any(audit_differences(record, run)):
+                found[run.folder.path] = badge
         except SuiteError:
-            continue  # reported by the rule
-        if earned is not None:
-            found[run.folder.path] = earned
+            continue  # without a record, or reported by the rule
     return found
 
 
-def audit_differences(record: "AuditRecord", run: SubmittedRun) -> Iterator[tuple[str, str, str]]:
+def audit_differences(record: AuditRecord, run: SubmittedRun) -> Iterator[tuple[str, str, str]]:
     """Where a record is not of this run, or contradicts itself or the rulebook: (what, expected,
     observed)."""
 
@@ -145,7 +135,7 @@ def audit_differences(record: "AuditRecord", run: SubmittedRun) -> Iterator[tupl
     yield from contradictions(record, load_audit_tolerances(record.bundle.workload))
 
 
-def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[str, str, str]]:
+def _state_differences(state: StateAudit, bundle: Bundle) -> Iterator[tuple[str, str, str]]:
     """Where the part of a training state is not of this run, or its epoch not the drawn one."""
 
     log, steps, request = bundle.log(), bundle.steps(), bundle.run().request
@@ -153,12 +143,9 @@ def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[st
     if not 1 <= state.epoch <= epochs:
         yield "the epoch of the training state", f"1 to {epochs}", f"{state.epoch}"
         return
-    if state.value is not None and drawn_epoch(str(head), state.value, epochs) != state.epoch:
-        yield (
-            f"the epoch drawn with {state.value[:80]!r}",
-            f"{drawn_epoch(str(head), state.value, epochs)}",
-            f"{state.epoch}",
-        )
+    value = state.value
+    if value is not None and (drawn := drawn_epoch(str(head), value, epochs)) != state.epoch:
+        yield f"the epoch drawn with {value[:80]!r}", f"{drawn}", f"{state.epoch}"
     after = int(steps.step[steps.epoch <= state.epoch].max(initial=0))
     if not state.losses.recorded and (steps.step > after).any():
         yield (

@@ -18,13 +18,7 @@ from suite.compliance.values import is_number
 from suite.files.counted import counted
 from suite.metrics.convergence import LEVEL, compare_epochs, show_epochs
 from suite.submission.declaration import NAME
-from suite.submission.entry_keys import (
-    entry_settings,
-    shows_split,
-    split_key,
-    split_keys,
-    timing_of,
-)
+from suite.submission.entry_keys import entry_settings, is_split, split_key, split_keys, timing_of
 from suite.submission.launches import FINISHED, UNFINISHED, DeclaredEntry
 
 ORDER = 104  # after the layout
@@ -38,7 +32,7 @@ def _runs(context: SubmissionContext) -> Violations:
     needed, entries = load_scoring().min_runs, context.entries()
     scored = split_keys(runs[0].request for runs in entries.values())
     for (workload, framework, _), runs in entries.items():
-        if len(runs) < needed and not shows_split(runs[0].request, scored):
+        if len(runs) < needed and not is_split(runs[0].request, scored):
             yield Violation(
                 f"{workload}/{framework}",
                 f"at least {counted(needed, 'run')}, so that the entry can be ranked",

@@ -12,7 +12,7 @@ from suite.bundle.manifest import file_digests
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.catalog.divisions import Division
-from suite.catalog.frameworks import load_frameworks
+from suite.catalog.frameworks import is_own
 from suite.catalog.precisions import Precision
 from suite.catalog.timings import Timing
 from suite.catalog.workloads import load_workload
@@ -21,7 +21,7 @@ from suite.errors import FileError, SuiteError
 from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Shares, Wire
 from suite.launch.placement import Placement
 from suite.metrics.replication_record import common_settings, measure_run
-from suite.submission.entry_keys import shows_split, split_keys
+from suite.submission.entry_keys import is_split, split_keys
 
 MAX_ORIGINALS = 100
 
@@ -46,14 +46,23 @@ def find_originals(path: Path) -> tuple[Original, ...]:
     Raises SuiteError for bundles that differ in more than the seed, that have one seed twice, that
     are resumed runs or have no step records, or whose files are not those that were sealed.
     """
-    found = _without_splits([_original(bundle) for bundle in find_bundles(path)])
+    given = [_original(bundle) for bundle in find_bundles(path)]
+    keys = split_keys(each.bundle.run().request for each in given)
+    found = tuple(each for each in given if not is_split(each.bundle.run().request, keys))
     if len(found) > MAX_ORIGINALS:
         raise SuiteError(
             f"{path} holds {len(found)} runs; the limit is {MAX_ORIGINALS}. Give a folder with"
             " fewer runs of one entry, or one run."
         )
     for other in found[1:]:
-        _refuse_other_entry(found[0], other)
+        one, two = found[0].settings, other.settings
+        different = sorted(name for name in {*one, *two} if one.get(name) != two.get(name))
+        if different:
+            raise SuiteError(
+                f"{other.bundle.path} belongs to another entry than {found[0].bundle.path}: it"
+                f" differs in {', '.join(different)}; give one run, or a folder into which you"
+                " copied the runs of one entry."
+            )
     seeds = [original.request.seed for original in found]
     twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
     if twice is not None:
@@ -81,34 +90,6 @@ def _original(path: Path) -> Original:
     return Original(bundle, read_request(run, f"{path / RUN}"))
 
 
-def _without_splits(found: Sequence[Original]) -> tuple[Original, ...]:
-    """The runs but for those that only show how the steps of another entry divide."""
-    requests = [each.bundle.run().request for each in found]
-    keys = split_keys(requests)
-    return tuple(
-        each
-        for each, request in zip(found, requests, strict=True)
-        if not shows_split(request, keys)
-    )
-
-
-def _refuse_other_entry(first: Original, other: Original) -> None:
-    one, two = first.settings, other.settings
-    different = sorted(name for name in {*one, *two} if one.get(name) != two.get(name))
-    if different:
-        raise SuiteError(
-            f"{other.bundle.path} belongs to another entry than {first.bundle.path}: it differs "
-            f"in {', '.join(different)}; give one run, or a folder into which you copied the runs"
-            " of one entry."
-        )
-
-
-def _precision(request: contract.Request) -> Precision | None:
-    """The requested one; None, the framework's own, where the request names none: variants computed
-    in theirs before requests had it."""
-    return None if request.precision == contract.FLOAT32 else Precision(request.precision)
-
-
 def options_of(
     original: Original, organization: str, data: Path | None, implementation: Path | None
 ) -> RunOptions:
@@ -119,7 +100,7 @@ def options_of(
         raise SuiteError(
             "The run was made on several nodes; `suite reproduce` makes runs on this machine only."
         )
-    inside = request.framework in {framework.name for framework in load_frameworks()}
+    inside = is_own(request.framework)
     if not inside and implementation is None:
         raise SuiteError(
             f"The run was made by {request.framework[:80]!r}, which is not in the checkout; give"
@@ -130,6 +111,7 @@ def options_of(
             f"The run was made by {request.framework!r}, which is in the checkout; leave"
             " --implementation out."
         )
+    parts = {each.parameters: each.name for each in load_workload(request.workload).other_trains}
     return RunOptions(
         division=Division(request.division),
         device="auto",
@@ -140,7 +122,7 @@ def options_of(
         epochs=request.epochs,
         steps=request.steps,
         no_target=request.target_accuracy is None,
-        trains=_part(request),
+        trains=parts.get(tuple(request.trains.parameters)) if request.trains else None,
         batch_size=request.global_batch_size,
         learning_rate=float(request.optimizer.base_learning_rate),
         threads=request.threads,
@@ -158,27 +140,21 @@ def options_of(
         wire=Wire(request.parallel.wire),
         shares=Shares(request.parallel.shares),
         accumulate=request.accumulation,
-        precision=_precision(request),
+        # where none is named, the framework's own: variants computed in theirs before
+        precision=None if request.precision == contract.FLOAT32 else Precision(request.precision),
         timing=Timing(request.timing),
         implementation=None if implementation is None else str(implementation),
     )
 
 
-def _part(request: contract.Request) -> str | None:
-    """The name of the part that was trained; None where it has none, as the whole model."""
-    parameters = None if request.trains is None else request.trains.parameters
-    others = load_workload(request.workload).other_trains
-    return next((each.name for each in others if list(each.parameters) == parameters), None)
-
-
 def _data(request: contract.Request, folder: Path | None) -> str | None:
     """What ``--data`` of the run is here."""
-    is_own = request.data.name == load_workload(request.workload).data
+    is_usual = request.data.name == load_workload(request.workload).data
     if folder is not None:
-        return str(folder) if is_own else f"{request.data.name}={folder}"
+        return str(folder) if is_usual else f"{request.data.name}={folder}"
     if request.data.synthetic is True:
         return "synthetic"
-    return None if is_own else request.data.name
+    return None if is_usual else request.data.name
 
 
 def originals_in_turn(originals: Sequence[Original], runs: int) -> tuple[Original, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from suite import __version__
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import MAX_RUNS, fresh_runs, run_folder
-from suite.catalog.frameworks import load_frameworks
+from suite.catalog.frameworks import is_own
 from suite.catalog.reproduction import load_reproduction
 from suite.catalog.seeds import refuse_other_files
 from suite.errors import SuiteError
@@ -131,8 +131,7 @@ def reproduce(
     """Make the fresh runs and write the sealed record beside them. Resumable: finished runs are
     kept.
 
-    ``report`` gets a line for each replay that losses need, and for what keeps the replication from
-    counting. Raises as ``run_one``.
+    ``report`` gets a line for each replay that losses need. Raises as ``run_one``.
     """
     directory, ours = planned.directory, planned.organization
     if ours in {original.request.organization for original in planned.originals}:
@@ -154,24 +153,20 @@ def reproduce(
     find_environment(planned.requests[0].framework)
     labels = [f"seed {request.training.seed}" for request in planned.requests]
     run_all(planned.requests, labels, are_done(planned.requests), command, progress)
-    _refuse_more_runs(directory, len(planned.requests))
     record = _record(planned, report)
     REPLICATION.write(directory, record)
     return record
 
 
-def _refuse_more_runs(directory: Path, runs: int) -> None:
-    found = len(fresh_runs(directory))
-    if found > runs:
-        raise SuiteError(
-            f"{directory} holds {found} fresh runs, made by an earlier command; give --runs "
-            f"{found}, or choose another --output."
-        )
-
-
 def _record(planned: PlannedReplication, report: Report) -> Replication:
+    directory, fresh = planned.directory, fresh_runs(planned.directory)
+    if len(fresh) > len(planned.requests):
+        raise SuiteError(
+            f"{directory} holds {len(fresh)} fresh runs, made by an earlier command; give --runs "
+            f"{len(fresh)}, or choose another --output."
+        )
     originals = tuple(measure_run(original.bundle) for original in planned.originals)
-    runs = tuple(measure_run(Bundle(path)) for path in fresh_runs(planned.directory))
+    runs = tuple(measure_run(Bundle(path)) for path in fresh)
     replays = _replays(planned, needs_replay(originals, runs), report)
     return Replication(
         SCHEMA,
@@ -189,7 +184,6 @@ def _replays(
 ) -> tuple[ReplayedOriginal, ...]:
     """The audit of each original whose losses the fresh runs do not repeat; of an implementation
     outside the checkout none can be made."""
-    inside = {framework.name for framework in load_frameworks()}
     bundles = {str(original.bundle.run().run_id): original.bundle for original in planned.originals}
     options = AuditOptions(data=planned.data)
     return tuple(
@@ -197,7 +191,7 @@ def _replays(
             run.run_id,
             (
                 _replayed(bundles[run.run_id], options, report)
-                if run.framework in inside
+                if is_own(run.framework)
                 else CANNOT_TELL
             ),
         )
