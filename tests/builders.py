@@ -28,9 +28,10 @@ from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
 from suite.catalog.workloads import GOLDEN, NARROW, WIDE, Workload, golden_name, load_workload
 from suite.execution.meter_session import MeterRecord
-from suite.execution.run_records import recorded_request
+from suite.execution.run_records import RunRecords
 from suite.files.digest import FileDigest
 from suite.files.json_file import write_json
+from suite.files.redaction import machine_redactor
 from suite.machine import system
 from suite.metrics import replication_record, stall_analysis
 from suite.metrics.event_counts import derive_counters
@@ -362,6 +363,7 @@ def reference_differences(workload: Workload) -> list[dict[str, Any]]:
 def make_record(request: contract.Request, scenario: Scenario, status: str) -> RunRecord:
     """run.json."""
     described = describe_implementation(load_framework(scenario.framework))
+    records = RunRecords(Path(request.output_directory), machine_redactor())
     return RunRecord(
         schema=layout.SCHEMA,
         run_id=run_id(scenario.name, scenario.framework),
@@ -376,7 +378,7 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
         exit_code=0 if status == "finished" else None,
         message=None,
         device_evidence=_evidence(scenario.device),
-        request=recorded_request(request),
+        request=records.request_values(request),
         round=current_round().name,
         implementation={**described, "sha256": files_sha256(scenario.framework)},
     )

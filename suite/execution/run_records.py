@@ -121,11 +121,6 @@ def kept_records(path: Path) -> RunRecords:
     )
 
 
-def recorded_request(request: contract.Request) -> dict[str, Any]:
-    """The request as run.json would record it on this machine."""
-    return RunRecords(Path(request.output_directory), local_redactor()).request_values(request)
-
-
 def local_redactor(
     folders: Sequence[tuple[Path, str]] = (), names: Sequence[tuple[str, str]] = ()
 ) -> Redactor:

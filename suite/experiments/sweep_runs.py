@@ -13,7 +13,7 @@ from suite.errors import SuiteError
 from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStarted
 from suite.execution.finish import finish
 from suite.execution.request import RunRequest
-from suite.execution.run_records import recorded_request
+from suite.execution.run_records import records_of
 from suite.experiments.one_run import FINISHED, run_one
 
 POLL_S = 0.2
@@ -112,7 +112,7 @@ def is_done(path: Path, request: RunRequest, not_compared: Collection[str] = NOT
         return False
     if any(finding.rule in INTACT for finding in verdict.findings):
         return False
-    wanted = recorded_request(request.training)
+    wanted = records_of(request).request_values(request.training)
     different = sorted(
         key for key in {*wanted, *found} - {*not_compared} if wanted.get(key) != found.get(key)
     )

@@ -16,7 +16,7 @@ from suite.errors import SuiteError
 from suite.execution.events import Progress, silent
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
-from suite.execution.run_records import recorded_request
+from suite.execution.run_records import records_of
 from suite.experiments.one_run import broken_rules
 from suite.experiments.replication.originals import (
     Original,
@@ -101,7 +101,8 @@ def plan_reproduction(
 def _request(original: Original, request: RunRequest) -> RunRequest:
     """The request of a fresh run; raises SuiteError naming what would be different from the
     original's."""
-    wanted, found = original.settings, common_settings(recorded_request(request.training))
+    wanted = original.settings
+    found = common_settings(records_of(request).request_values(request.training))
     different = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
     if different:
         name = different[0]

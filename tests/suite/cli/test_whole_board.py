@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from reference_impls.contract import request_from_dict
+from reference_impls.contract import request_from_dict, request_to_dict
 from suite.api import Division, RunRequest
 from suite.bundle.layout import MANIFEST, RUN
 from suite.bundle.reader import Bundle
@@ -54,6 +55,13 @@ def resolve(training: TrainingOptions, settings: RunSettings) -> list[Any]:
     )
     name = SimpleNamespace(name=settings.workload)
     return [SimpleNamespace(workload=name, directory=settings.output, training=trained)]
+
+
+def of_lenet(request: Mapping[str, Any], output: Path | None) -> RunRequest:
+    """A run of LeNet-5 with this request."""
+    defined = load_workload("lenet"), load_device("generic"), "", load_framework("pytorch")
+    training = request_from_dict({**request, "output_directory": str(output)})
+    return RunRequest("run", *defined, training)
 
 
 def test_a_board_plans_what_can_rank_and_says_what_cannot(
@@ -211,9 +219,8 @@ def test_a_look_is_recorded_with_a_command_that_makes_it(
         return SimpleNamespace(path=tmp_path)
 
     monkeypatch.setattr("suite.api.run", make)
-    defined = load_workload("lenet"), load_device("generic"), "", load_framework("pytorch")
-    request = RunRequest("run", *defined, make_request(tmp_path, Scenario(division="closed")))
-    assert make_look(request) == tmp_path
+    closed = request_to_dict(make_request(tmp_path, Scenario(division="closed")))
+    assert make_look(of_lenet(closed, tmp_path)) == tmp_path
     assert made == [("suite quick lenet --framework pytorch --accelerator cpu", "open")]
 
 
@@ -267,8 +274,7 @@ def test_a_run_that_is_made_is_kept_and_one_of_other_settings_refused(
 
     def recorded(training: TrainingOptions, settings: RunSettings) -> list[Any]:
         size = training.batch_size or request["global_batch_size"]
-        wanted = request_from_dict({**request, "global_batch_size": size})
-        return [SimpleNamespace(training=wanted, directory=settings.output)]
+        return [of_lenet({**request, "global_batch_size": size}, settings.output)]
 
     runs = planned_runs(TrainingOptions(seed=1), CLOSED, ("lenet",), tmp_path)
     assert not possible_requests(runs, recorded)
@@ -281,12 +287,12 @@ def test_a_run_that_is_made_is_kept_and_one_of_other_settings_refused(
 
 
 def test_a_dry_run_shows_every_run_and_seals_none(good_bundle: Path, tmp_path: Path) -> None:
-    request = request_from_dict(dict(Bundle(good_bundle).run().request))
+    request = Bundle(good_bundle).run().request
     place = Path(shutil.copytree(good_bundle, tmp_path / "lenet/seed-1"))
     (place / MANIFEST).unlink()
 
     def recorded(training: TrainingOptions, settings: RunSettings) -> list[Any]:
-        return [SimpleNamespace(training=request, directory=settings.output)]
+        return [of_lenet(request, settings.output)]
 
     runs = planned_runs(TrainingOptions(seed=1), CLOSED, ("lenet",), tmp_path)
     assert list(possible_requests(runs, recorded, to_show=True)) == [place]

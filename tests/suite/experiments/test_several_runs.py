@@ -1,6 +1,7 @@
 """Several runs one after the other: what is left, what it will take, and how the runs of a stall
 analysis differ."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from reference_impls.contract import Request
 from suite.bundle.lifetime import Lifetime
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
@@ -22,6 +24,7 @@ from suite.experiments import matrix_cost, sweep_runs
 from suite.experiments.matrix_cost import Pace, estimate_matrix_cost
 from suite.experiments.stall_runs import variants
 from tests.builders import Scenario, make_bundle, make_request
+from tests.faults.edits.editable_bundle import EditableBundle
 
 
 @pytest.fixture
@@ -66,13 +69,33 @@ def test_the_time_that_is_left_is_the_mean_of_the_runs_that_were_made(
     ]
 
 
+def of_lenet(training: Request) -> RunRequest:
+    """A run of LeNet-5 with this training."""
+    defined = load_workload("lenet"), load_device("generic"), "", load_framework("pytorch")
+    return RunRequest("run", *defined, training)
+
+
 def test_a_finished_run_is_kept_although_the_old_tasks_data_were_prepared_since(
     tmp_path: Path,
 ) -> None:
     bundle = Bundle(make_bundle(tmp_path / "run"))
     training = read_request(bundle.run(), "run.json")
-    now: Any = SimpleNamespace(training=training._replace(old_task=training.data))
+    now = of_lenet(training._replace(old_task=training.data))
     assert sweep_runs.is_done(bundle.path, now)
+
+
+def test_a_finished_run_is_kept_whose_data_folder_is_named_after_this_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its record has the host's label, as the request of the next call would."""
+    made = EditableBundle(make_bundle(tmp_path / "run"))
+    made.request["data"]["directory"] = "$DATA/node0-data"
+    made.save()
+    host = os.uname_result(("Linux", "orin", "5.15.136-tegra", "#1", "aarch64"))
+    monkeypatch.setattr("suite.execution.run_records.os.uname", lambda: host)
+    training = read_request(Bundle(made.path).run(), "run.json")
+    data = training.data._replace(directory="/mnt/orin-data")
+    assert sweep_runs.is_done(made.path, of_lenet(training._replace(data=data)))
 
 
 def test_a_matrix_costs_what_like_runs_took(
