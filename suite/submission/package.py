@@ -3,7 +3,7 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -19,7 +19,7 @@ from suite.bundle.reader import FIRST_ROUND, Bundle
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_json, write_json
-from suite.files.name_forms import find_names
+from suite.files.name_forms import find_known, find_names
 from suite.files.names import plain_name
 from suite.files.paths import checkout
 from suite.files.redaction import names_of_machine
@@ -131,8 +131,7 @@ def package_runs(runs: Sequence[Path], request: PackageRequest, root: Path) -> P
         declaration.write(folder)
         write_json(folder / SYSTEM, system)
         if round_name != FIRST_ROUND:  # whose bundles have paths of the machine that ran them
-            of_runs = {str(bundle.run().request.get(name)) for bundle in bundles for name in PUBLIC}
-            _refuse_disclosures(folder, {request.organization, *of_runs})
+            _refuse_disclosures(folder, bundles, request.organization, system)
         if request.sign_with is not None:
             sign_submission(folder, request.sign_with)
     return folder
@@ -354,10 +353,14 @@ def _public_address(address: str | None) -> str | None:
     return public if "." in host and next(find_names(public), None) is None else None
 
 
-def _refuse_disclosures(folder: Path, public: Collection[str]) -> None:
+def _refuse_disclosures(folder: Path, bundles: Sequence[Bundle], *public: object) -> None:
     """Raise SuiteError naming what in the submission names a person or a network, this user and
-    host included; ``public`` names may be."""
-    names = [name for name, _ in names_of_machine() if name.lower() not in public]
+    host included, unless ``public`` has that word, or the runs' settings, meters or boards do."""
+    own = [*public, *(bundle.json(SYSTEM).get("compatible") for bundle in bundles)]
+    for run in (bundle.run() for bundle in bundles):
+        own += [*map(run.request.get, PUBLIC), *(meter.get("name") for meter in run.meters)]
+    words = " ".join(map(str, own))
+    names = [name for name, _ in names_of_machine() if not any(find_known(words, [name]))]
     found = list(islice(find_disclosures(folder, sorted(folder.rglob("*")), names), MAX_NAMED + 1))
     if found:
         more = f"; and more than {MAX_NAMED} in all" if len(found) > MAX_NAMED else ""

@@ -9,6 +9,7 @@ import pytest
 from suite.bundle.manifest import seal
 from suite.errors import SuiteError
 from suite.submission.package import PackageRequest, package_runs
+from tests.faults.edits.editable_bundle import EditableBundle
 from tests.suite.submission.conftest import make_runs
 
 PERSON = "zebedeeq"
@@ -81,3 +82,17 @@ def test_packaging_refuses_this_users_name_but_not_the_organizations(
             continue
         with pytest.raises(SuiteError, match=r"line 1: the name of this user or host"):
             package_runs(runs, offer, tmp_path / "other")
+
+
+@pytest.mark.parametrize("host", ["shelly", "rock-5b", "Ryzen"])
+def test_packaging_takes_a_host_that_is_called_as_its_board_or_a_meter(
+    host: str, offer: PackageRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The records of every run have these words, and they identify nobody."""
+    (run,) = make_runs(tmp_path / "runs", 1)
+    bundle = EditableBundle(run)
+    bundle.run["meters"].append({"name": "shelly", "period_s": 1.0, "available": False})
+    bundle.system |= {"compatible": ["radxa,rock-5b"], "cpu_model": "AMD Ryzen 5 5600"}
+    bundle.save()
+    monkeypatch.setattr("platform.node", lambda: host)
+    assert package_runs([run], offer, tmp_path / "tree").is_dir()
