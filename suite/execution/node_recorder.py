@@ -1,11 +1,12 @@
 """Records the meters of a remote node: ``python -m suite.execution.node_recorder SETTINGS``,
 started there over SSH.
 
-``SETTINGS`` is JSON: ``data`` (a folder), ``page_cache`` (cold or warm), ``device`` (a profile's
-name), ``with_identity`` (whether to describe the board with its digest), ``left_out`` (names of the
-meters that are not read), ``peer`` (another host), ``baseload_s`` (how long the idle node is
-measured; 0: not at all), ``silence_s`` (for how long the harness may be silent) and ``goes_on`` (a
-recorder that replaces a lost one: it prepares nothing, and reads no counter that begins at nought).
+``SETTINGS`` is JSON: ``data`` (a folder), ``files`` (the data set's there; none listed: all),
+``page_cache`` (cold or warm), ``device`` (a profile's name), ``with_identity`` (whether to describe
+the board with its digest), ``left_out`` (names of the meters that are not read), ``peer`` (another
+host), ``baseload_s`` (how long the idle node is measured; 0: not at all), ``silence_s`` (for how
+long the harness may be silent) and ``goes_on`` (a recorder that replaces a lost one: it prepares
+nothing, and reads no counter that begins at nought).
 It needs no package that a framework's environment lacks. It writes to standard output, line by
 line:
 
@@ -74,9 +75,10 @@ def main() -> int:
             if not goes_on:
                 if settings["baseload_s"]:
                     _measure_baseload(folder, meters(), settings["baseload_s"], silence_s)
-                _send({"page_cache": asdict(prepare_page_cache(data, settings["page_cache"]))})
+                cache = prepare_page_cache(data, settings["page_cache"], settings["files"])
+                _send({"page_cache": asdict(cache)})
             chosen = [meter for meter in meters() if not (goes_on and opens_first(meter))]
-            return _record(folder, chosen, data, silence_s)
+            return _record(folder, chosen, settings)
     except BrokenPipeError:
         # Python would report the closed pipe once more as it exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -110,15 +112,15 @@ def _measure_baseload(
         _forward(folder / BASELOAD_RAW, 0)
 
 
-def _record(folder: Path, meters: Sequence[Meter], data: Path, silence_s: float) -> int:
+def _record(folder: Path, meters: Sequence[Meter], settings: dict[str, Any]) -> int:
     """Start, forward and stop as the harness's messages say; 0 after ``stop``, 1 when the harness
     is gone."""
     recorder, position, kills = Recorder(meters, folder), 0, kills_for_memory()
-    for message in _messages(silence_s):
+    data = Path(settings["data"]), settings["files"]
+    for message in _messages(settings["silence_s"]):
         if message[:1] == [RECORD]:
-            recorder.start(
-                MeteredProcess(parent_of(Path("/"), int(message[1])) or int(message[1]), data)
-            )
+            pid = int(message[1])
+            recorder.start(MeteredProcess(parent_of(Path("/"), pid) or pid, *data))
             recorder.wait_until_attached()
             _send({ATTACHED: True})
         position = _forward(folder / READINGS_RAW, position)

@@ -37,6 +37,7 @@ class RemoteRecorders:
         self._placement = request.placement if several else Placement()
         self._settings: dict[str, Any] = {
             "data": request.training.data.directory,
+            "files": request.data_files,
             "page_cache": request.page_cache.value,
             "device": request.device.name,
             "with_identity": request.with_identity,
@@ -88,7 +89,8 @@ class RemoteRecorders:
         )
         caches = (each.facts.get("page_cache") or {} for each in self._recorders.values())
         are_cold = [cache.get("is_cold") for cache in caches]
-        self._cache = prepare_page_cache(Path(self._settings["data"]), self._settings["page_cache"])
+        own = self._settings
+        self._cache = prepare_page_cache(Path(own["data"]), own["page_cache"], own["files"])
         return [*are_cold, self._cache.is_cold]
 
     def tick(self, pids: Mapping[int, int]) -> None:

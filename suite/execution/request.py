@@ -9,6 +9,7 @@ from reference_impls import contract
 from suite.bundle.layout import NO_ORGANIZATION
 from suite.bundle.resumption import Resumption
 from suite.bundle.study_mark import StudyMark
+from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Framework
@@ -16,6 +17,7 @@ from suite.catalog.precisions import Precision
 from suite.catalog.seeds import NonceUse
 from suite.catalog.timings import Timing
 from suite.catalog.workloads import Workload
+from suite.datasets.layouts import root_of
 from suite.launch.isolation import Isolation
 from suite.launch.placement import Placement
 from suite.machine.limits import Limit
@@ -177,6 +179,13 @@ class RunRequest:
     def data_directory(self) -> Path:
         """The folder of the prepared data set."""
         return Path(self.training.data.directory)
+
+    @property
+    def data_files(self) -> tuple[str, ...]:
+        """The paths of its files; none are listed of pictures."""
+        definition = load_data_set(self.training.data.name)
+        root = root_of(definition, self.data_directory)
+        return tuple(str(root / file.name) for file in definition.files)
 
     @property
     def ranks(self) -> int:

@@ -66,7 +66,7 @@ class Training:
         if self.monitor and request.placement.hosts and request.placement.agent == SRUN:
             self.unmetered = frozenset(range(request.placement.ranks_per_node))
         else:
-            self.recorder.start(MeteredProcess(pid, request.data_directory))
+            self.recorder.start(MeteredProcess(pid, request.data_directory, request.data_files))
         self.deliver_interrupts()  # not before, since what has half started cannot be stopped
         if not self.unmetered:
             self.recorder.wait_until_attached()
@@ -107,7 +107,8 @@ class Training:
         if not self.unmetered or not pids.keys() >= self.unmetered:
             return
         pid = pids[min(self.unmetered)]
-        metered = MeteredProcess(parent_of(Path("/"), pid) or pid, self.run.request.data_directory)
+        request, pid = self.run.request, parent_of(Path("/"), pid) or pid
+        metered = MeteredProcess(pid, request.data_directory, request.data_files)
         with interrupts_deferred():  # what has half started cannot be stopped
             self.recorder.start(metered)
         self.recorder.wait_until_attached()

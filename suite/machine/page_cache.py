@@ -5,7 +5,7 @@ import ctypes
 import enum
 import mmap
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,9 +37,10 @@ class DropMethod(str, enum.Enum):
     PER_FILE = "posix_fadvise"  # the data set's files only
 
 
-def data_files(directory: Path) -> list[Path]:
-    """Every plain file below the folder, in a fixed order."""
-    return sorted(path for path in directory.rglob("*") if not path.is_symlink() and path.is_file())
+def data_files(directory: Path, listed: Sequence[str] = ()) -> list[Path]:
+    """The plain files that are listed, or without a list all below the folder, in a fixed order."""
+    found = map(Path, listed or directory.rglob("*"))
+    return sorted(path for path in found if not path.is_symlink() and path.is_file())
 
 
 def residency(files: Iterable[Path]) -> Residency:
@@ -63,13 +64,12 @@ def residency(files: Iterable[Path]) -> Residency:
     )
 
 
-def drop_page_cache(directory: Path, root: Path = Path("/")) -> tuple[DropMethod, Residency]:
-    """Empty the page cache: of the whole machine as root, else of the folder's files, which needs
-    only read permission; returns how, and what is in memory afterwards.
+def drop_page_cache(files: Sequence[Path], root: Path = Path("/")) -> tuple[DropMethod, Residency]:
+    """Empty the page cache: of the whole machine as root, else of the files, which needs only read
+    permission; returns how, and what is in memory afterwards.
 
     Raises OSError when a file cannot be read. Pages that another program has mapped stay.
     """
-    files = data_files(directory)
     os.sync()  # dirty pages are not dropped
     method = DropMethod.WHOLE_MACHINE
     try:
@@ -82,13 +82,12 @@ def drop_page_cache(directory: Path, root: Path = Path("/")) -> tuple[DropMethod
     return method, residency(files)
 
 
-def fill_page_cache(directory: Path) -> Residency:
-    """Read every file of the folder once; returns how much of it is then in memory: less than all
-    where memory is short.
+def fill_page_cache(files: Sequence[Path]) -> Residency:
+    """Read every file once; returns how much is then in memory: less than all where memory is
+    short.
 
     Raises OSError when a file cannot be read.
     """
-    files = data_files(directory)
     for path in files:
         with path.open("rb", buffering=0) as stream:
             while stream.read(CHUNK_BYTES):
@@ -112,15 +111,16 @@ class CacheState:
     reason: str | None
 
 
-def prepare_page_cache(directory: Path, asked: str) -> CacheState:
-    """Empty the page cache of the folder ("cold"), so that no run profits from an earlier one, or
-    fill it ("warm"); never raises."""
+def prepare_page_cache(directory: Path, asked: str, listed: Sequence[str] = ()) -> CacheState:
+    """Empty the page cache of the data_files ("cold"), so that no run profits from an earlier one,
+    or fill it ("warm"); never raises."""
     try:
+        files = data_files(directory, listed)
         if asked == COLD:
-            method, after = drop_page_cache(directory)
+            method, after = drop_page_cache(files)
             is_cold, how = after.is_cold, method.value
         else:
-            is_cold, how, after = False, "read", fill_page_cache(directory)
+            is_cold, how, after = False, "read", fill_page_cache(files)
     except OSError as error:  # the implementation reports files that cannot be read
         return CacheState(asked, None, None, None, None, str(error))
     return CacheState(asked, is_cold, how, after.size_bytes, after.resident_bytes, after.reason)

@@ -2,7 +2,7 @@
 
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -45,10 +45,11 @@ NO_PROC = MeterAvailability(
 @dataclass(frozen=True)
 class MeteredProcess:
     """The process that is measured: the implementation's root process, and the folder of its data
-    set."""
+    set, with the files there that are its own; none are listed of pictures."""
 
     pid: int
     data_directory: Path
+    data_files: Sequence[str] = ()
 
 
 def readings_of(source: str, t_ns: int, values: Mapping[str, tuple[float, str]]) -> list[Reading]:

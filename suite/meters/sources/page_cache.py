@@ -22,7 +22,7 @@ class PageCacheMeter(MachineMeter):
 
     def open(self, process: MeteredProcess) -> None:
         """Choose the files; raises OSError for files whose residency the kernel does not report."""
-        files = data_files(process.data_directory)
+        files = data_files(process.data_directory, process.data_files)
         if len(files) > MAX_FILES:
             files = [files[index * len(files) // MAX_FILES] for index in range(MAX_FILES)]
         self._files = files

@@ -38,7 +38,8 @@ def request_of(tmp_path: Path) -> Callable[..., RunRequest]:
     """Makes a run on two hosts, which are both this machine; ``script`` is the launch agent's."""
     data = tmp_path / "data"
     data.mkdir()
-    (data / "images").write_bytes(os.urandom(2**16))
+    (data / "train-images-idx3-ubyte").write_bytes(os.urandom(2**16))
+    (data / "archive.tar").write_bytes(os.urandom(2**16))
 
     def make(
         script: str = AS_SSH,
@@ -109,7 +110,8 @@ def test_a_remote_nodes_readings_and_description_are_in_the_bundle(
     assert (first.host, first.ranks, first.problem, first.meters) == ("node0", (0,), None, ())
     assert (second.host, second.ranks, second.problem) == ("node1", (1,), None)
     assert (first.node, second.node) == ("node0", "node0")  # both are this machine
-    assert second.page_cache is not None and second.page_cache["resident_bytes"] == 2**16
+    for cache in (first.page_cache, second.page_cache):
+        assert cache is not None and cache["resident_bytes"] == 2**16, "without the archive"
     assert (
         second.system is not None
         and second.system["kernel"] == os.uname().release
@@ -272,9 +274,9 @@ def test_a_recorder_that_is_lost_while_it_records_is_started_again(
 
 def test_a_recorder_whose_harness_is_gone_exits_and_leaves_no_file(tmp_path: Path) -> None:
     settings = (
-        f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "with_identity":'
-        ' false, "left_out": [], "peer": null, "baseload_s": 0, "goes_on": false, "silence_s":'
-        " 10}"
+        f'{{"data": "{tmp_path}", "files": [], "page_cache": "warm", "device": "generic",'
+        ' "with_identity": false, "left_out": [], "peer": null, "baseload_s": 0, "goes_on": false,'
+        ' "silence_s": 10}'
     )
     temporary = tmp_path / "tmp"
     temporary.mkdir()

@@ -36,7 +36,7 @@ def training_by(agent: str | None, attached: list[int], released: list[int]) -> 
         failure=lambda is_running: None,
     )
     placement = Placement(("pi1", "pi2"), 2, agent)
-    request = SimpleNamespace(placement=placement, data_directory=Path("/data"))
+    request = SimpleNamespace(placement=placement, data_directory=Path("/data"), data_files=())
     run: Any = SimpleNamespace(request=request, environment=None)
     process: Any = SimpleNamespace(pid=LAUNCHER)
     return Training(

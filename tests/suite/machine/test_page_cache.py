@@ -52,14 +52,14 @@ def test_less_than_a_hundredth_in_memory_is_cold() -> None:
 
 def test_without_root_the_cache_is_emptied_file_by_file(data: Path) -> None:
     before = residency(data_files(data))
-    method, after = drop_page_cache(data, NO_ROOT)
+    method, after = drop_page_cache(data_files(data), NO_ROOT)
     assert method is DropMethod.PER_FILE
     assert (before.resident_bytes, after.resident_bytes) == (before.size_bytes, 0)
     assert after.is_cold is True
 
 
 def test_what_is_read_again_is_in_memory_again_to_the_page(data: Path) -> None:
-    drop_page_cache(data, NO_ROOT)
+    drop_page_cache(data_files(data), NO_ROOT)
     handle = os.open(data / "a", os.O_RDONLY)
     os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_RANDOM)  # no reading ahead
     for page in (0, 7, 63):
@@ -76,7 +76,7 @@ def test_a_page_that_a_program_has_mapped_stays_and_the_cache_is_not_called_cold
         mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ) as mapped,
     ):
         assert sum(mapped[page * PAGE] for page in range(64)) >= 0  # touched
-        _, after = drop_page_cache(data, NO_ROOT)
+        _, after = drop_page_cache(data_files(data), NO_ROOT)
     assert after.is_cold is False
     assert after.resident_bytes == 64 * PAGE
 
@@ -90,7 +90,7 @@ def test_what_is_not_yet_written_is_written_before_the_cache_is_emptied(
         (tmp_path / name).write_bytes(b"x")
     monkeypatch.setattr(page_cache.os, "sync", lambda: done.append("written"))
     monkeypatch.setattr(page_cache.os, "posix_fadvise", lambda *_: done.append("dropped"))
-    drop_page_cache(tmp_path, NO_ROOT)
+    drop_page_cache(data_files(tmp_path), NO_ROOT)
     assert done == ["written", "dropped", "dropped"]
 
 
@@ -112,7 +112,7 @@ def test_the_kernel_tells_residency_to_root_to_the_owner_and_to_who_may_write(
 
 def test_as_root_the_kernel_is_asked_to_drop_what_is_clean(data: Path, tree) -> None:
     root = tree({"proc/sys/vm/drop_caches": "0"})
-    assert drop_page_cache(data, root)[0] is DropMethod.WHOLE_MACHINE
+    assert drop_page_cache(data_files(data), root)[0] is DropMethod.WHOLE_MACHINE
     assert (root / "proc/sys/vm/drop_caches").read_text() == "1\n"
 
 
@@ -121,7 +121,7 @@ def test_as_root_the_kernel_is_asked_to_drop_what_is_clean(data: Path, tree) -> 
     shutil.which("vmtouch") is None, reason="vmtouch is not installed (make prove calculations)"
 )
 def test_it_agrees_with_vmtouch(data: Path) -> None:
-    drop_page_cache(data, NO_ROOT)
+    drop_page_cache(data_files(data), NO_ROOT)
     (data / "b").read_bytes()
     answer = subprocess.run(
         ["vmtouch", *map(str, data_files(data))], capture_output=True, text=True, check=True
@@ -133,7 +133,7 @@ def test_it_agrees_with_vmtouch(data: Path) -> None:
 
 
 def test_filling_reads_every_file_whole(data: Path) -> None:
-    drop_page_cache(data, NO_ROOT)
-    assert fill_page_cache(data).resident_bytes == sum(
+    drop_page_cache(data_files(data), NO_ROOT)
+    assert fill_page_cache(data_files(data)).resident_bytes == sum(
         path.stat().st_size for path in data_files(data)
     )

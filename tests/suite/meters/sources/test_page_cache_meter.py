@@ -41,3 +41,12 @@ def test_data_that_the_kernel_would_not_tell_about_are_an_error_not_a_full_cache
 def test_a_folder_without_data_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="holds no data"):
         PageCacheMeter().open(MeteredProcess(1, tmp_path))
+
+
+def test_what_lies_beside_the_data_set_does_not_count(tmp_path: Path) -> None:
+    """The folder of --data may hold other data sets, and their archives."""
+    for name in ("images", "archive.tar"):
+        (tmp_path / name).write_bytes(b"x")
+    meter = PageCacheMeter()
+    meter.open(MeteredProcess(1, tmp_path, [f"{tmp_path}/images"]))
+    assert meter._files == [tmp_path / "images"]
