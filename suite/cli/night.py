@@ -29,7 +29,7 @@ from suite.cli.options import (
 from suite.cli.quick import (
     EPOCHS,
     chosen_workloads,
-    make_look,
+    first_look,
     make_watched,
     problems_noted,
     resolve_workloads,
@@ -38,7 +38,6 @@ from suite.cli.quick import (
 from suite.cli.results import ending_of
 from suite.errors import Reported, SuiteError
 from suite.experiments import night as nights
-from suite.experiments.quick import look_within
 from suite.files.paths import HOME_VARIABLE, suite_home
 from suite.files.shell_command import shell_command
 
@@ -196,7 +195,7 @@ def _planned(
     looks, failed = [], []
     for request in requests:
         try:
-            looks.append(look_within(request, EPOCHS, look_s / len(requests), make_look))
+            looks.append(first_look(request, look_s / len(requests)))
         except SuiteError as error:
             failed.append(nights.PlannedWorkload(request.workload.name, None, False, str(error)))
     if not looks:

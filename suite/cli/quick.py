@@ -1,10 +1,12 @@
 """`suite quick [WORKLOAD…]`."""
 
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -260,15 +262,18 @@ def make_watched(
         )
 
 
-def make_look(request: RunRequest) -> Path:
-    """Make another command's first look at a workload, as `suite quick` would: in the open
-    division, and the record has that command, because the one that was typed asks for other
-    runs."""
+def first_look(request: RunRequest, within_s: float) -> QuickLook:
+    """Another command's first look at a workload, as `suite quick` would make it: in the open
+    division, and the record has that command, because the one that was typed asks for other runs.
+    Its run is no result, and is removed."""
     training = request.training._replace(division=Division.OPEN.value)
     asked = ("--framework", training.framework, "--accelerator", training.accelerator)
     command = ("suite", "quick", request.workload.name, *asked)
+    make = partial(make_watched, allow_invalid=True, force=True, command=command, is_look=True)
     look = replace(request, training=training, nonce=None)
-    return make_watched(look, allow_invalid=True, force=True, command=command, is_look=True).path
+    found = look_within(look, EPOCHS, within_s, lambda part: make(part).path)
+    shutil.rmtree(found.run, ignore_errors=True)
+    return found
 
 
 def _run(request: RunRequest) -> Path:

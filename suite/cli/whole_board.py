@@ -11,12 +11,12 @@ from suite.bundle.reader import Bundle
 from suite.cli.durations import duration_text
 from suite.cli.json_output import print_rows
 from suite.cli.options import TrainingOptions
-from suite.cli.quick import EPOCHS, make_look, make_watched, problems_noted, tell_left_out
+from suite.cli.quick import first_look, make_watched, problems_noted, tell_left_out
 from suite.cli.results import run_values, show_result
 from suite.cli.run_settings import RunSettings
 from suite.errors import SuiteError
 from suite.experiments import night as nights
-from suite.experiments.quick import QuickLook, look_within, steps_of_epoch
+from suite.experiments.quick import QuickLook, steps_of_epoch
 from suite.experiments.sweep_runs import are_done
 
 FIRST_LOOK_S = 30.0
@@ -28,7 +28,7 @@ ONLY_TRAINED: Mapping[str, Any] = {
     "witness": None,
     "power_pulse": False,
 }
-"""Settings of that look: it has little time, and its trial is removed."""
+"""Settings of that look: it has little time, and is removed."""
 Resolve = Callable[[TrainingOptions, RunSettings], list[RunRequest]]
 
 
@@ -105,12 +105,12 @@ def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolv
             of_workload.setdefault(str(run.settings.workload), []).append(run)
     known_s, unknown = 0.0, list[str]()
     for workload, members in of_workload.items():
-        first, looks = members[0], members[0].path.parent.parent / nights.LOOKS
-        looked = replace(first.settings, output=looks / workload, **ONLY_TRAINED)
+        first, place = members[0], members[0].path.with_name(nights.LOOKS)
+        looked = replace(first.settings, output=place, **ONLY_TRAINED)
         (request,) = resolve(first.training, looked)
         run_s = None
         with problems_noted([], workload, "not tried"):
-            run_s = _run_s(look_within(request, EPOCHS, FIRST_LOOK_S, make_look), left[first.path])
+            run_s = _run_s(first_look(request, FIRST_LOOK_S), left[first.path])
         if run_s is None:
             unknown.append(workload)
         else:

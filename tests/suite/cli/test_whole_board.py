@@ -21,7 +21,7 @@ from suite.catalog.workloads import load_workload
 from suite.cli import run, whole_board
 from suite.cli.app import app
 from suite.cli.options import TrainingOptions
-from suite.cli.quick import make_look
+from suite.cli.quick import first_look
 from suite.cli.run import _analyse_stalls
 from suite.cli.run_settings import RunSettings
 from suite.cli.whole_board import (
@@ -32,7 +32,7 @@ from suite.cli.whole_board import (
     tell_hours,
 )
 from suite.errors import SuiteError
-from suite.experiments.quick import QuickLook
+from suite.experiments.quick import QuickLook, Run
 from suite.metrics.stall_analysis import StallAnalysis
 from tests.builders import Scenario, make_request
 
@@ -143,7 +143,7 @@ def test_the_hours_are_told_from_a_first_look(
         name = request.workload.name
         return QuickLook(name, request.directory, 4, 1200.0, reached_s, None, "none", 30)
 
-    monkeypatch.setattr(whole_board, "look_within", look)
+    monkeypatch.setattr(whole_board, "first_look", look)
     whole = replace(CLOSED, short=None)
 
     def told(training: TrainingOptions, settings: RunSettings) -> str:
@@ -154,7 +154,7 @@ def test_the_hours_are_told_from_a_first_look(
         return capsys.readouterr().err
 
     said = told(TrainingOptions(), whole)
-    assert looked == [tmp_path / "looks/lenet"]
+    assert looked == [tmp_path / "lenet/looks"]
     assert "lenet: seed-2, seed-3; a run takes 10 h" in said and "In all about 20 h" in said
     reached_s = 7200.0
     assert "a run takes 2 h\n" in told(TrainingOptions(), whole)
@@ -184,7 +184,7 @@ def test_a_time_that_no_look_shows_is_no_part_of_the_sum(
         epoch_s = None if name in unknown else 60.0
         return QuickLook(name, request.directory, 4, epoch_s, None, None, "none", 30)
 
-    monkeypatch.setattr(whole_board, "look_within", look)
+    monkeypatch.setattr(whole_board, "first_look", look)
     settings = replace(CLOSED, short=None)
     runs = planned_runs(TrainingOptions(seed=1), settings, ("lenet", "resnet18"), tmp_path)
     tell_hours(runs, possible_requests(runs, resolve), resolve)
@@ -200,7 +200,7 @@ def test_a_look_only_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         return resolve(training, settings)
 
     look = QuickLook("lenet", tmp_path, 4, 60.0, None, None, "none", 30)
-    monkeypatch.setattr(whole_board, "look_within", lambda *_: look)
+    monkeypatch.setattr(whole_board, "first_look", lambda *_: look)
     typed = replace(CLOSED, witness="https://witness.example", power_pulse=True)
     runs = planned_runs(TrainingOptions(seed=1), typed, ("lenet",), tmp_path)
     tell_hours(runs, possible_requests(runs, resolve), recorded)
@@ -208,19 +208,24 @@ def test_a_look_only_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (looked.baseload, looked.witness, looked.power_pulse) == (0.0, None, False)
 
 
-def test_a_look_is_recorded_with_a_command_that_makes_it(
+def test_a_look_is_recorded_with_a_command_that_makes_it_and_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The typed one asks for closed runs, which the look is not."""
+    """The typed one asks for closed runs. `suite package` would take the look for an open entry."""
     made: list[tuple[str, str]] = []
 
     def make(request: RunRequest, *, command: tuple[str, ...], **_: object) -> Any:
         made.append((" ".join(command), request.training.division))
-        return SimpleNamespace(path=tmp_path)
+        request.directory.mkdir()
+        return SimpleNamespace(path=request.directory)
+
+    def look(request: RunRequest, epochs: int, within_s: float, run: Run) -> QuickLook:
+        return QuickLook("lenet", run(request), epochs, 60.0, None, None, "none", 30)
 
     monkeypatch.setattr("suite.api.run", make)
+    monkeypatch.setattr("suite.cli.quick.look_within", look)
     closed = request_to_dict(make_request(tmp_path, Scenario(division="closed")))
-    assert make_look(of_lenet(closed, tmp_path)) == tmp_path
+    assert not first_look(of_lenet(closed, tmp_path / "look"), 30.0).run.exists()
     assert made == [("suite quick lenet --framework pytorch --accelerator cpu", "open")]
 
 

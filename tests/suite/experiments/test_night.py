@@ -147,7 +147,7 @@ def test_a_night_without_a_look_is_an_object_of_its_error(
 ) -> None:
     requests = [SimpleNamespace(workload=SimpleNamespace(name="vgg11"))]
     monkeypatch.setattr("suite.cli.night.resolve_workloads", lambda *_: (requests, {}))
-    monkeypatch.setattr("suite.cli.night.look_within", looked)
+    monkeypatch.setattr("suite.cli.night.first_look", looked)
     words = ["night", "vgg11", "--output", str(tmp_path / "night")]
     assert error_of(words, monkeypatch, capsys) == "vgg11: no batch fits into memory"
 
@@ -198,14 +198,14 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     monkeypatch.setattr(api, "resolve", board.resolve)
     requests = [SimpleNamespace(workload=SimpleNamespace(name=name)) for name in ("vgg11", "lenet")]
     monkeypatch.setattr("suite.cli.night.resolve_workloads", lambda *_: (requests, {}))
-    monkeypatch.setattr("suite.cli.night.look_within", looked)
+    monkeypatch.setattr("suite.cli.night.first_look", looked)
     short = CliRunner().invoke(app, ["night", "lenet", "--within", "1m", "--output", night])
     assert "trial steps and 3 runs of the shortest workload" in str(short.exception)
     assert "give at least --within 4m." in str(short.exception)
     board.fails_at = 2
     words = ["night", "lenet", "--within", "4m", "--output", night]
     with monkeypatch.context() as patched:
-        patched.delattr("suite.cli.night.look_within")  # what was named is enough, without looks
+        patched.delattr("suite.cli.night.first_look")  # what was named is enough, without looks
         assert CliRunner().invoke(app, words).exit_code != 0
     assert len(board.made) == 2
     board.fails_at = None
@@ -223,7 +223,7 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     assert "--restart 'false' ended with exit code 1" in str(refused.exception)
     restarting = error_of([*words, "--restart", "true"], monkeypatch, capsys)
     assert "The machine restarts" in restarting and len(board.made) == 2, "same session"
-    monkeypatch.delattr("suite.cli.night.look_within")  # the plan is kept
+    monkeypatch.delattr("suite.cli.night.first_look")  # the plan is kept
     answer = CliRunner().invoke(app, [*words, "--json"])
     found = json.loads(answer.stdout)
     assert board.made == ["seed-1", "seed-2", "seed-3"] and len(found["runs"]) == 3
