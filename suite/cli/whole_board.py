@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.api import Division, RunRequest
+from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle
 from suite.cli.durations import duration_text
 from suite.cli.json_output import print_rows
@@ -18,6 +19,7 @@ from suite.errors import SuiteError
 from suite.experiments import night as nights
 from suite.experiments.quick import QuickLook, steps_of_epoch
 from suite.experiments.sweep_runs import are_done
+from suite.machine.power_settings import read_power_settings
 
 FIRST_LOOK_S = 30.0
 """What the first look at a workload may take, from which its hours are told."""
@@ -74,8 +76,8 @@ def possible_requests(
 ) -> dict[Path, RunRequest]:
     """The requests of the runs that are left to make, by their directories; ``to_show`` those of
     all runs, without a look into directories. Workloads that this machine cannot train are named
-    once; raises SuiteError where it can train none, and for a run with other settings in a
-    directory."""
+    once; raises SuiteError where it can train none, and for a run with other settings, or made in
+    another power mode, in a directory."""
     requests, problems = dict[Path, RunRequest](), dict[str, str]()
     for run in runs:
         workload = str(run.settings.workload)
@@ -89,12 +91,17 @@ def possible_requests(
         raise SuiteError("None of the board's workloads can be trained; the lines above say why.")
     if to_show:
         return requests
+    left, mode = dict[Path, RunRequest](), read_power_settings().label
     are_made = are_done(list(requests.values()))
-    return {
-        path: request
-        for (path, request), is_made in zip(requests.items(), are_made, strict=True)
-        if not is_made
-    }
+    for (path, request), is_made in zip(requests.items(), are_made, strict=True):
+        if not is_made:
+            left[path] = request
+        elif (made_in := Bundle(path).json(SYSTEM).get("power_mode")) != mode:
+            raise SuiteError(
+                f"{path} was made in the power mode {made_in!r}, and this machine is in {mode!r}:"
+                " each is an entry of its own. Set the first one again, or choose another --output."
+            )
+    return left
 
 
 def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolve: Resolve) -> None:

@@ -35,11 +35,18 @@ from suite.errors import SuiteError
 from suite.experiments.quick import QuickLook, Run
 from suite.metrics.stall_analysis import StallAnalysis
 from tests.builders import Scenario, make_request
+from tests.faults.edits.editable_bundle import EditableBundle
 
 CLOSED = RunSettings(division=Division.CLOSED, org="acme", short=5)
 UNPREPARED = "vgg11"
 NANO = "nano"
 PROVISIONAL = "its target is provisional, so entries are not ranked"
+
+
+@pytest.fixture(autouse=True)
+def _mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine is in the power mode of the made-up bundles, which have none."""
+    monkeypatch.setattr(whole_board, "read_power_settings", lambda: SimpleNamespace(label=None))
 
 
 def resolve(training: TrainingOptions, settings: RunSettings) -> list[Any]:
@@ -289,6 +296,24 @@ def test_a_run_that_is_made_is_kept_and_one_of_other_settings_refused(
     record = json.loads((place / RUN).read_text())
     (place / RUN).write_text(json.dumps({**record, "status": "interrupted"}))
     assert list(possible_requests(runs, recorded)) == [place]
+
+
+def test_a_set_of_another_power_mode_is_neither_made_nor_continued(
+    good_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two modes are two entries: `suite package` refuses runs of both."""
+    made = EditableBundle(Path(shutil.copytree(good_bundle, tmp_path / "lenet/seed-1")))
+    made.system["power_mode"] = "MAXN: 12 cores up to 2202 MHz"
+    made.save()
+
+    def recorded(training: TrainingOptions, settings: RunSettings) -> list[Any]:
+        return [of_lenet(made.request, settings.output)]
+
+    now = SimpleNamespace(label="MODE_50W: 12 cores up to 1498 MHz")
+    monkeypatch.setattr(whole_board, "read_power_settings", lambda: now)
+    runs = planned_runs(TrainingOptions(seed=1), CLOSED, ("lenet",), tmp_path)
+    with pytest.raises(SuiteError, match=r"in the power mode 'MAXN.*this machine is in 'MODE_50W"):
+        possible_requests(runs, recorded)
 
 
 def test_a_dry_run_shows_every_run_and_seals_none(good_bundle: Path, tmp_path: Path) -> None:
