@@ -239,6 +239,7 @@ def _make_runs(
             time.sleep(max(0.0, REST_S - time.clock_gettime(time.CLOCK_BOOTTIME)))
         with problems_noted(problems, run, "not made"):
             request = api.resolve(replace(settings, workload=workload, seed=seed), run)
+            nights.set_aside(run)
             make_watched(request, force=True)
     return problems
 

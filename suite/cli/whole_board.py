@@ -152,6 +152,7 @@ def make_runs(requests: Iterable[RunRequest], json: bool, verbose: bool) -> list
     for request in requests:
         failed, made = list[str](), None
         with problems_noted(failed, request.directory, "not made"):
+            nights.set_aside(request.directory)
             result = make_watched(request, allow_invalid=True, force=True)
             if json:
                 made = run_values(Bundle(result.path))

@@ -1,12 +1,15 @@
 """One night on one board: which workloads fit into the hours, and three runs of each."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from reference_impls.contract import boot_id
 from suite.bundle.layout import RUN, SYSTEM
 from suite.bundle.reader import Bundle
+from suite.bundle.run_lock import is_held
+from suite.errors import SuiteError
 from suite.execution.finish import finish
 from suite.experiments.quick import QuickLook
 from suite.files.json_file import read_as, write_json
@@ -154,6 +157,14 @@ def is_made(run: Path) -> bool:
     if (run / RUN).is_file() and not Bundle(run).is_sealed:
         finish(run)
     return is_finished(run)
+
+
+def set_aside(run: Path) -> None:
+    """Move a launch that did not finish out of the next one's way: submissions declare it."""
+    with suppress(SuiteError, OSError):  # nothing there, or nothing that can be read
+        record = Bundle(run).run()
+        if record.status != "finished" and not is_held(run):
+            run.rename(run.with_name(record.run_id))
 
 
 def is_finished(run: Path) -> bool:

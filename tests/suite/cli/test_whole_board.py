@@ -34,7 +34,8 @@ from suite.cli.whole_board import (
 from suite.errors import SuiteError
 from suite.experiments.quick import QuickLook, Run
 from suite.metrics.stall_analysis import StallAnalysis
-from tests.builders import Scenario, make_request
+from suite.submission.launches import declare_entries
+from tests.builders import Scenario, make_bundle, make_request
 from tests.faults.edits.editable_bundle import EditableBundle
 
 CLOSED = RunSettings(division=Division.CLOSED, org="acme", short=5)
@@ -259,6 +260,24 @@ def test_what_fails_is_said_and_the_other_runs_are_made(
         ("out/lenet/seed-3", False, None),
     ]
     assert printed["rows"][1]["run"]["status"] == "finished"
+
+
+def test_a_launch_that_was_cut_off_stays_to_be_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make_bundle(tmp_path / "lenet/seed-1")
+    record = json.loads((place / RUN).read_text())
+    (place / RUN).write_text(json.dumps({**record, "status": "interrupted"}))
+
+    def made(request: Any, **_: object) -> Any:
+        shutil.rmtree(request.directory, ignore_errors=True)
+        make_bundle(request.directory, Scenario(name="lenet-pytorch-20270115T090000Z-000009"))
+        return SimpleNamespace(path=request.directory, status="finished")
+
+    monkeypatch.setattr("suite.api.run", made)
+    make_runs([of_lenet(record["request"], place)], True, False)
+    (entry,) = declare_entries([Bundle(place)], (tmp_path,), None)
+    assert [each.status for each in entry.launches] == ["interrupted", "finished"]
 
 
 def test_the_stall_analyses_of_a_board_are_one_object(
