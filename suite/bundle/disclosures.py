@@ -15,7 +15,7 @@ from typing import Any
 from suite.bundle.layout import STEPS
 from suite.errors import FileError
 from suite.files.json_file import read_json
-from suite.files.name_forms import Name, find_all, has_form
+from suite.files.name_forms import Name, find_known, find_names, has_form
 
 MAX_LINE_BYTES = 2**16
 """Longer lines are read in pieces, which overlap by OVERLAP_BYTES."""
@@ -39,14 +39,18 @@ _TABLE, _PACKED, _JSON = ".parquet", ".gz", ".json"
 @dataclass(frozen=True)
 class Disclosure:
     """What names somebody: ``file`` relative to the folder, ``where`` in it (a key or a line), its
-    ``kind``, the ``text``, and its beginning."""
+    ``kind``, and the ``text``."""
 
     file: str
     where: str
     kind: str
     text: str
-    shortened: str
     line: int | None = None
+
+    @property
+    def shortened(self) -> str:
+        """The beginning of it: enough to find it, not enough to publish it again."""
+        return f"{self.text[:4]}…"
 
 
 def find_disclosures(
@@ -57,7 +61,7 @@ def find_disclosures(
     for path in files:
         name = path.relative_to(folder).as_posix()
         for found in _search(name, tuple(names), False):
-            yield Disclosure(name, "its name", found.kind, found.text, found.shortened)
+            yield Disclosure(name, "its name", found.kind, found.text)
         if not path.is_symlink() and path.is_file():
             yield from islice(_of_file(path, name, names), MAX_OF_FILE)
 
@@ -70,7 +74,7 @@ def _of_file(path: Path, name: str, names: Sequence[str]) -> Iterator[Disclosure
         for found in _search(text, tuple(names), has_versions):
             if (where, found.text) not in seen:
                 seen.add((where, found.text))
-                yield Disclosure(name, where, found.kind, found.text, found.shortened, line)
+                yield Disclosure(name, where, found.kind, found.text, line)
 
 
 def _tells_nothing(path: Path) -> bool:
@@ -91,7 +95,8 @@ def _search(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Name
 
 
 def _search_text(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Name, ...]:
-    return tuple(find_all(text, names, has_versions=has_versions))
+    by_form = find_names(text, has_versions=has_versions)
+    return (*by_form, *find_known(text, names))
 
 
 _search_once = lru_cache(maxsize=16384)(_search_text)
@@ -126,7 +131,7 @@ def _texts_of_json(values: Any) -> Iterator[tuple[str, str]]:
         key, value = waiting.pop()
         if isinstance(value, str):
             word = key.rpartition(".")[2]
-            yield key, f"{word}: {value}" if _is_said_by(key) else value
+            yield key, f"{word}: {value}" if word.lower() in SAID_BY_KEY else value
             continue
         items = value.items() if isinstance(value, dict) else enumerate(value)
         texts = [(str(name), each) for name, each in items if name != TOKEN]
@@ -138,11 +143,6 @@ def _texts_of_json(values: Any) -> Iterator[tuple[str, str]]:
             for name, each in reversed(texts)
             if isinstance(each, str | dict | list)
         ]
-
-
-def _is_said_by(key: str) -> bool:
-    """Whether a text under this key, or one that is dotted already, is a name."""
-    return key.rpartition(".")[2].lower() in SAID_BY_KEY
 
 
 def _texts_of_table(path: Path) -> Iterator[tuple[str, str]]:

@@ -172,21 +172,16 @@ def _say_what_keeps_it() -> None:
         )
 
 
-def _continued(begun: nights.Night, limit_s: float, output: Path) -> nights.Night:
-    """The plan of a night that was begun, and what a longer one has time for."""
-    longer = nights.with_more_time(begun, limit_s)
-    if longer != begun:
-        nights.save(output, longer)
-        _tell(longer.planned)
-    return longer
-
-
 def _planned(
     asked: nights.Night, settings: RunOptions, limit_s: float, output: Path
 ) -> nights.Night:
     """The plan, from a short look at each workload, and kept; that of a night that was begun."""
     if asked.planned:
-        return _continued(asked, limit_s, output)
+        longer = nights.with_more_time(asked, limit_s)
+        if longer != asked:
+            nights.save(output, longer)
+            _tell(longer.planned)
+        return longer
     ends_s, look_s = time.monotonic() + limit_s, limit_s * nights.LOOK_SHARE
     chosen = chosen_workloads(asked.workloads, EPOCHS)
     requests, _ = resolve_workloads(

@@ -82,19 +82,14 @@ def _await_end(path: Path, progress: Progress) -> None:
 
 def are_done(requests: Sequence[RunRequest]) -> list[bool]:
     """Which requests an earlier call has finished; raises as :func:`is_done`. A run that had ended
-    when its call was killed is closed first."""
+    when its call was killed is closed first; one that was killed in training is made again."""
     paths = [request.directory for request in requests]
     for path in paths:
-        _close_what_ended(path)
+        with suppress(SuiteError):
+            is_run = (path / RUN).is_file() and not is_held(path)
+            if is_run and Bundle(path).run().status == FINISHED:
+                finish(path)
     return [is_done(path, request) for path, request in zip(paths, requests, strict=True)]
-
-
-def _close_what_ended(path: Path) -> None:
-    """Close a run whose end the harness recorded, with its meters, before it was killed; one that
-    was killed in training is made again."""
-    with suppress(SuiteError):
-        if (path / RUN).is_file() and not is_held(path) and Bundle(path).run().status == FINISHED:
-            finish(path)
 
 
 def is_done(path: Path, request: RunRequest, not_compared: Collection[str] = NOT_COMPARED) -> bool:

@@ -6,103 +6,93 @@ import ipaddress
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 HOME = "$HOME"
 USER, HOST, ADDRESS, MAIL, SERIAL = "<user>", "<host>", "<address>", "<e-mail>", "<serial number>"
 
-COMMON_NAMES = frozenset(
-    (
-        "root",
-        "pi",
-        "ubuntu",
-        "debian",
-        "jetson",
-        "nvidia",
-        "nano",
-        "orin",
-        "xavier",
-        "tegra",
-        "thor",
-        "rpi",
-        "raspberrypi",
-        "raspberry",
-        "localhost",
-        "user",
-        "rock",
-        "orangepi",
-        "radxa",
-        "linux",
-        "none",
-        "(none)",
-        "board",
-        "nobody",
-        "admin",
-        "runner",
-    )
+_WORDS = (
+    "root",
+    "pi",
+    "ubuntu",
+    "debian",
+    "jetson",
+    "nvidia",
+    "nano",
+    "orin",
+    "xavier",
+    "tegra",
+    "thor",
+    "rpi",
+    "raspberrypi",
+    "raspberry",
+    "localhost",
+    "user",
+    "rock",
+    "orangepi",
+    "radxa",
+    "linux",
+    "none",
+    "board",
+    "nobody",
+    "admin",
+    "runner",
+    "accuracy",
+    "agx",
+    "bench",
+    "benchmark",
+    "build",
+    "ci",
+    "cpu",
+    "cuda",
+    "data",
+    "demo",
+    "dev",
+    "docker",
+    "edge",
+    "epoch",
+    "fake",
+    "git",
+    "gpu",
+    "guest",
+    "home",
+    "host",
+    "lab",
+    "lenet",
+    "log",
+    "loss",
+    "max",
+    "mean",
+    "min",
+    "model",
+    "mpi",
+    "net",
+    "network",
+    "node",
+    "open",
+    "pc",
+    "python",
+    "pytorch",
+    "rank",
+    "reference",
+    "run",
+    "seed",
+    "server",
+    "step",
+    "student",
+    "suite",
+    "system",
+    "tensorflow",
+    "test",
+    "tester",
+    "train",
+    "training",
+    "work",
+    "worker",
+    "workstation",
+    "main",
 )
-"""Names that images come with: they identify nobody, and occur in the names of boards and
-drivers."""
-_WORDS = COMMON_NAMES | frozenset(
-    (
-        "accuracy",
-        "agx",
-        "bench",
-        "benchmark",
-        "build",
-        "ci",
-        "cpu",
-        "cuda",
-        "data",
-        "demo",
-        "dev",
-        "docker",
-        "edge",
-        "epoch",
-        "fake",
-        "git",
-        "gpu",
-        "guest",
-        "home",
-        "host",
-        "lab",
-        "lenet",
-        "log",
-        "loss",
-        "max",
-        "mean",
-        "min",
-        "model",
-        "mpi",
-        "net",
-        "network",
-        "node",
-        "open",
-        "pc",
-        "python",
-        "pytorch",
-        "rank",
-        "reference",
-        "run",
-        "seed",
-        "server",
-        "step",
-        "student",
-        "suite",
-        "system",
-        "tensorflow",
-        "test",
-        "tester",
-        "train",
-        "training",
-        "work",
-        "worker",
-        "workstation",
-        "main",
-    )
-)
-"""Names that are words of a bundle: as names of a user or a host they identify nobody, and
-replacing them would change what a text says."""
+"""Names that images come with, and words of boards, drivers and bundles: as names of a user or a
+host they identify nobody, and replacing them would change what a text says."""
 _LABEL = re.compile(r"node\d{1,5}")
 _LOCAL = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 
@@ -114,11 +104,6 @@ class Name:
     kind: str
     text: str
     start: int
-
-    @property
-    def shortened(self) -> str:
-        """The beginning of it: enough to find it, not enough to publish it again."""
-        return f"{self.text[:4]}…"
 
 
 def find_names(text: str, *, has_versions: bool = False) -> Iterator[Name]:
@@ -406,8 +391,3 @@ def find_known(text: str, names: Sequence[str]) -> Iterator[Name]:
             rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text, re.IGNORECASE
         ):
             yield Name("the name of this user or host", found[0], found.start())
-
-
-def find_all(text: str, names: Sequence[str], *, has_versions: bool = False) -> Iterator[Name]:
-    """By form, then by name."""
-    return chain(find_names(text, has_versions=has_versions), find_known(text, names))
