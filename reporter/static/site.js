@@ -138,8 +138,6 @@ class BoardTools {
     this.makeBaselines();
     this.listen();
     form.hidden = false;
-    this.readAddress();
-    this.apply();
   }
 
   get(name) { return this.form.querySelector(name); }
@@ -173,7 +171,6 @@ class BoardTools {
       box.append(list);
       this.get("#facets").append(box);
       this.facets.set(key, facet);
-      this.listChoices(key, "");
     }
   }
 
@@ -210,7 +207,6 @@ class BoardTools {
       set.append(label);
       this.kind.addEventListener("input", () => this.setRanges());
     }
-    this.setRanges();
   }
 
   setRanges() {
@@ -252,16 +248,8 @@ class BoardTools {
       this.apply();
     });
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    this.form.addEventListener("reset", () => setTimeout(() => {
-      this.sorted = null;
-      for (const [key, facet] of this.facets) { facet.chosen.clear(); this.listChoices(key, ""); }
-      this.heads.forEach((head) => head.removeAttribute("aria-sort"));
-      putRows(this.table, this.first);
-      this.setRanges();
-      this.apply();
-    }));
+    this.form.addEventListener("reset", () => setTimeout(() => this.readAddress(new URLSearchParams())));
     this.table.addEventListener("sorted", (event) => { this.sorted = event.detail; this.apply(); });
-    window.addEventListener("hashchange", () => { if (location.hash.startsWith("#?")) { this.readAddress(); this.apply(); } });
     document.addEventListener("click", ({ target }) => this.form.querySelectorAll(".menu[open]").forEach((menu) => menu.contains(target) || (menu.open = false)));
     document.addEventListener("keydown", ({ key }) => {
       const menu = key === "Escape" && this.get(".menu[open]");
@@ -275,9 +263,7 @@ class BoardTools {
     sortTable(this.table, this.sorted.column, descending);
   }
 
-  readAddress() {
-    if (!location.hash.startsWith("#?")) return;
-    const state = new URLSearchParams(location.hash.slice(2));
+  readAddress(state = addressState()) {
     const known = (key, value) => ROW_KEYS.includes(key) || this.facets.get(key)?.texts.includes(value) || (this.index.has(key.replace(/^max\./, "")) && Number(value) > 0) || ["instrument", "columns", "relative", "sort"].includes(key);
     this.unknown = [...state].filter(([key, value]) => !known(key, value)).map(([key, value]) => `${key}=${value}`).join(", ");
     for (const [key, facet] of this.facets) {
@@ -296,10 +282,17 @@ class BoardTools {
     choose(this.relative, state.get("relative"));
     const [key, direction] = (state.get("sort") || "").split(".");
     if (this.index.has(key)) this.sortBy(key, direction === "down");
+    else if (this.sorted) {
+      this.sorted = null;
+      this.heads.forEach((head) => head.removeAttribute("aria-sort"));
+      putRows(this.table, this.first);
+    }
+    this.apply();
   }
 
   writeAddress() {
-    const state = rowState(), limited = [...this.limits].filter(([, limit]) => this.limitOf(limit) !== null);
+    const state = addressState(), limited = [...this.limits].filter(([, limit]) => this.limitOf(limit) !== null);
+    for (const key of new Set(state.keys())) if (!ROW_KEYS.includes(key)) state.delete(key); // the chart writes its own
     for (const [key, facet] of this.facets) for (const text of facet.chosen) state.append(key, text);
     for (const [key, limit] of limited) state.set("max." + key, this.limitOf(limit).toPrecision(6));
     if (limited.some(([, limit]) => limit.isEnergy) && this.kind.selectedIndex > 0) state.set("instrument", this.kind.value);
@@ -307,8 +300,7 @@ class BoardTools {
     if (checked.length) state.set("columns", checked.join(","));
     if (this.relative.value) state.set("relative", this.relative.value);
     if (this.sorted) state.set("sort", `${this.heads[this.sorted.column].dataset.key}.${this.sorted.descending ? "down" : "up"}`);
-    const address = state.toString() ? "#?" + state : location.pathname + location.search;
-    if (state.toString() || location.hash.startsWith("#?")) history.replaceState(null, "", address);
+    putAddress(state);
   }
 
   apply() {
@@ -464,10 +456,16 @@ const MOST_COMPARED = 6, SIZES = /(\d) gb\b/g, LIFETIME_S = 3 * 365.25 * 86400, 
 
 function short(value) { return String(Number(value.toPrecision(3))); }
 
-function rowState() { // what the address says of the chart's rows, to which other tools add theirs
-  const state = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "");
-  for (const key of new Set(state.keys())) if (!ROW_KEYS.includes(key)) state.delete(key);
-  return state;
+let lastView = ""; // what the address said after "#?": a link within the page, as "#entries", replaces it there
+
+function addressState() {
+  if (location.hash.startsWith("#?")) lastView = location.hash.slice(2);
+  return new URLSearchParams(lastView);
+}
+
+function putAddress(state) {
+  lastView = state.toString();
+  if (lastView || location.hash.startsWith("#?")) history.replaceState(null, "", lastView ? "#?" + lastView : location.pathname + location.search);
 }
 
 class ChartRows {
@@ -493,10 +491,9 @@ class ChartRows {
     this.form.hidden = false;
     this.form.addEventListener("input", () => this.apply());
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    this.form.addEventListener("reset", () => setTimeout(() => { for (const chosen of [this.hidden, this.only, this.prices]) chosen.clear(); this.isChoosing = false; this.apply(); }));
+    this.form.addEventListener("reset", () => setTimeout(() => { this.forget(); this.apply(); }));
     view.querySelector(".choose").addEventListener("change", () => this.apply());
     document.addEventListener("keydown", ({ key }) => key === "Escape" && this.close());
-    this.readAddress();
   }
 
   addButtons(row) {
@@ -620,11 +617,17 @@ class ChartRows {
     return `Rows shown: ${visible} of ${all}. The first: ${first.dataset.name}, ${`${first.cells[2].firstChild.textContent} ${quantity.textContent}`.replaceAll(/(\d) (?=[a-zA-Z]{1,3} |%)/g, "$1\u00a0")} (${first.querySelector("th > small").textContent}).`;
   }
 
+  forget() {
+    for (const chosen of [this.hidden, this.only, this.prices]) chosen.clear();
+    this.isChoosing = false;
+  }
+
   radio(name) { return this.view.querySelector(`input[name^="${name}-"]:checked`)?.value ?? ""; }
 
   readAddress() {
-    const state = rowState(), names = new Set(this.rows.map((row) => row.dataset.name));
-    for (const [name, key] of [["m", "by"], ["g", "per"]]) for (const radio of this.view.querySelectorAll(`input[name^="${name}-"]`)) if (radio.value === state.get(key)) radio.checked = true;
+    const state = addressState(), names = new Set(this.rows.map((row) => row.dataset.name));
+    this.forget();
+    for (const [name, key] of [["m", "by"], ["g", "per"]]) this.view.querySelectorAll(`input[name^="${name}-"]`).forEach((radio, place) => { if (!place || radio.value === state.get(key)) radio.checked = true; });
     for (const name of ["find", "watts"]) this.form.elements[name].value = state.get(name) ?? "";
     for (const [key, chosen] of [["hide", this.hidden], ["only", this.only]]) for (const name of state.getAll(key)) if (names.has(name)) chosen.add(name);
     for (const text of state.getAll("price")) {
@@ -635,7 +638,7 @@ class ChartRows {
   }
 
   writeAddress() {
-    const state = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : ""), own = new Set(this.rows.map((row) => row.dataset.name));
+    const state = addressState(), own = new Set(this.rows.map((row) => row.dataset.name));
     const others = new Set([...document.querySelectorAll(".dots tbody tr")].map((row) => row.dataset.name).filter((name) => !own.has(name)));
     const kept = ["hide", "only", "price"].flatMap((key) => state.getAll(key).filter((text) => others.has(key === "price" ? text.replace(/^[\d.]+ ?/, "") : text)).map((text) => [key, text])); // of the page's other tables
     for (const key of ROW_KEYS) state.delete(key);
@@ -645,7 +648,7 @@ class ChartRows {
     for (const name of this.only) state.append("only", name);
     for (const [name, price] of this.prices) state.append("price", `${price} ${name}`.trim());
     for (const [name, key] of [["m", "by"], ["g", "per"]]) if (this.view.querySelectorAll(`input[name^="${name}-"]`)[0]?.checked === false) state.set(key, this.radio(name));
-    if (state.toString() || location.hash.startsWith("#?")) history.replaceState(null, "", state.toString() ? "#?" + state : location.pathname + location.search);
+    putAddress(state);
   }
 }
 
@@ -666,6 +669,8 @@ function addRowFilter(table) { // rows whose heading has all words, as "resnet o
 }
 
 for (const table of document.querySelectorAll("table.overview:not(.lines, .whole-table)")) if (table.tBodies[0].rows.length > MANY_ROWS) addRowFilter(table);
-for (const view of document.querySelectorAll(".dots-view")) new ChartRows(view);
-const tools = document.querySelector("#tools");
-if (tools) new BoardTools(tools, document.querySelector("#board"));
+const tools = document.querySelector("#tools"), viewers = [...document.querySelectorAll(".dots-view")].map((view) => new ChartRows(view));
+if (tools) viewers.push(new BoardTools(tools, document.querySelector("#board")));
+const readViews = () => viewers.forEach((one) => one.readAddress());
+addEventListener("hashchange", () => location.hash.startsWith("#?") && readViews());
+readViews();

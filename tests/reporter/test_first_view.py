@@ -195,6 +195,25 @@ def test_the_address_keeps_the_views_of_all_tables_of_a_page(site: Path, tab: Ta
     assert tab.page.locator("tr[data-name='here only']:visible").count() == 0
 
 
+def test_an_open_page_shows_the_view_of_its_address_and_links_within_it_keep_it(
+    frames: Frames, site: Path, tab: Tab
+) -> None:
+    tab.look(SIZES[-1])
+    tab.open(page_of(site, make_boards(frames)[0]))
+    tab.page.check("input[value=energy]", force=True)
+    tab.page.click("#board th[data-key=runs] button")
+    tab.run(
+        "new Promise((done) => { addEventListener('hashchange', () => done());"
+        " location.hash = '#?find=raspberry'; })"
+    )
+    assert tab.page.locator(".dots tbody tr:visible").count() == 3, "by time"
+    assert tab.page.locator("#board [aria-sort]").count() == 0
+    tab.page.click("a[href='#entries']")
+    tab.page.click("#view > summary")
+    tab.page.check("#columns input >> nth=0")
+    assert parse_qs(urlsplit(tab.page.url).fragment[1:]).keys() == {"find", "columns"}
+
+
 def test_rows_to_compare_are_chosen_by_clicking_them(frames: Frames, site: Path, tab: Tab) -> None:
     """One button begins it; each click on a row chooses it, or no longer; one button ends it."""
     tab.look(SIZES[-1])
