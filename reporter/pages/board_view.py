@@ -107,8 +107,8 @@ class LeaderboardView:
 
     @property
     def entries(self) -> dict[str, list[object]]:
-        """What a script finds and filters an entry by in all tables, by id: words, power, time,
-        energy of what that time is of, is it provisional."""
+        """What a script finds and filters an entry by in all tables, by id: words, power,
+        system, time, energy of what that time is of, is it provisional."""
         charts = [chart for view in self.views for chart in view.charts]
         every = [entry for chart in charts for row in chart.rows for entry, _ in row.members]
         time, energy = self.board.time.figure, self.board.energy
@@ -117,6 +117,7 @@ class LeaderboardView:
             entry.entry_id: [
                 found_by(entry),
                 self.value(entry, POWER),
+                entry.system,
                 *(self.value(entry, figure) for figure in figures),
                 int(not entry.is_confirmed),
             ]

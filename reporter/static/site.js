@@ -472,7 +472,7 @@ class ChartRows {
   constructor(view) {
     this.view = view;
     this.form = view.querySelector(".find");
-    this.entries = Object.fromEntries(Object.entries(JSON.parse(view.dataset.entries)).map(([id, [words, power, time, energy, provisional]]) => [id, { words, power, time, energy, provisional }]));
+    this.entries = Object.fromEntries(Object.entries(JSON.parse(view.dataset.entries)).map(([id, [words, power, system, time, energy, provisional]]) => [id, { words, power, system, time, energy, provisional }]));
     this.rows = [...view.querySelectorAll(".dots tbody tr")];
     this.isChoosing = false; // of the rows that only shall be left
     this.addPicked();
@@ -523,25 +523,26 @@ class ChartRows {
     this.view.querySelector(".choose").after(this.picked);
   }
 
-  addPrices(row) {
-    const box = element("p", { class: "prices" });
-    for (const [text, name] of [["this system costs, in your currency,", row.dataset.name], ["a kWh costs", ""]]) {
+  addPrices(row) { // of the system whose entry it shows
+    const { system } = row.dataset, box = element("p", { class: "prices", "data-system": system });
+    for (const [text, name] of [["this system costs, in your currency,", system], ["a kWh costs", ""]]) {
       const label = element("label", {}, `${text} `), input = element("input", { type: "number", min: "0", step: "any", "data-price": name });
       input.addEventListener("input", (event) => { event.stopPropagation(); input.value > 0 ? this.prices.set(name, input.value) : this.prices.delete(name); this.apply(); });
       label.append(input);
       box.append(label);
     }
     box.append(element("output", {}));
+    row.querySelector(".prices")?.remove();
     row.querySelector(".panel").append(box);
   }
 
   showCosts() { // of the opened row
     const row = this.view.querySelector("details[open]:has(> .panel)")?.closest("tr");
     if (!row) return;
-    if (!row.querySelector(".prices")) this.addPrices(row);
+    if (row.querySelector(".prices")?.dataset.system !== row.dataset.system) this.addPrices(row);
     for (const input of row.querySelectorAll("[data-price]")) if (input !== document.activeElement) input.value = this.prices.get(input.dataset.price) ?? "";
     const known = (text) => (text === "" ? NaN : Number(text));
-    const system = this.prices.get(row.dataset.name) * known(row.dataset.time) / LIFETIME_S, energy = this.prices.get("") * known(row.dataset.energy) / J_PER_KWH;
+    const system = this.prices.get(row.dataset.system) * known(row.dataset.time) / LIFETIME_S, energy = this.prices.get("") * known(row.dataset.energy) / J_PER_KWH;
     const parts = [[system, "for its share of three years of the system"], [energy, "for energy"]].filter(([cost]) => cost >= 0), sum = parts.reduce((all, [cost]) => all + cost, 0);
     row.querySelector(".prices output").textContent = parts.length ? `${this.view.dataset.once} costs ${short(sum)}: ${parts.map(([cost, what]) => `${short(cost)} ${what}`).join(", ")}. ${short(1 / sum)} of them cost 1, in your currency.` : "";
   }
@@ -632,7 +633,7 @@ class ChartRows {
     for (const [key, chosen] of [["hide", this.hidden], ["only", this.only]]) for (const name of state.getAll(key)) if (names.has(name)) chosen.add(name);
     for (const text of state.getAll("price")) {
       const [, price, name] = text.match(/^([\d.]+) ?(.*)$/) ?? [];
-      if (price > 0 && (name === "" || names.has(name))) this.prices.set(name, price);
+      if (price > 0 && (name === "" || Object.values(this.entries).some(({ system }) => system === name))) this.prices.set(name, price);
     }
     this.apply();
   }

@@ -182,11 +182,27 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
     assert answer.inner_text().startswith("Jetson AGX Thor trains ")
 
 
+def test_a_price_is_that_of_the_system_whose_entry_a_row_shows(
+    frames: Frames, site: Path, tab: Tab
+) -> None:
+    tab.look(SIZES[-1])
+    tab.open(f"{page_of(site, make_boards(frames)[0])}#?per=framework")
+    tab.page.click(".dots:visible summary:has-text('PyTorch')")
+    panel = tab.page.locator(".panel:visible")
+    price = panel.get_by_label("this system costs, in your currency,")
+    price.fill("2000")
+    assert "price=2000+Jetson+AGX+Thor" in tab.page.url
+    tab.page.fill("[name=find]", "raspberry")
+    assert price.input_value() == "" and "three years" not in panel.inner_text()
+    tab.page.fill("[name=find]", "")
+    assert price.input_value() == "2000" and "three years" in panel.inner_text()
+
+
 def test_the_address_keeps_the_views_of_all_tables_of_a_page(site: Path, tab: Tab) -> None:
     """A row that only the first leaderboard of a device has stays hidden."""
     text = (site / "devices" / "orin.html").read_text(encoding="utf-8")
     before, first, *others = text.split('class="dots-view"')
-    first = first.replace('data-name="Jetson AGX Thor"', 'data-name="here only"')
+    first = first.replace('"Jetson AGX Thor"', '"here only"')
     page = site / "devices" / "several.html"
     page.write_text('class="dots-view"'.join((before, first, *others)), encoding="utf-8")
     view = {"hide": ["here only", "Jetson Orin NX"], "price": ["500 here only"]}
