@@ -574,10 +574,11 @@ class ChartRows {
     const most = Number(this.form.elements.watts.value) || Infinity;
     const fits = (name, words, power) => sought.every((word) => ` ${name} ${words}`.toLocaleLowerCase().replace(SIZES, "$1gb").includes(word)) && (most === Infinity || (power !== "" && Number(power) <= most)); // an unknown power is not below a limit
     for (const table of this.view.querySelectorAll(".dots")) {
-      const rows = this.rows.filter((row) => row.closest("table") === table);
+      const rows = this.rows.filter((row) => row.closest("table") === table), group = `.${table.closest(".v").classList[2]}`; // as g-device
+      const isOnly = !this.isChoosing && [...this.only].filter((name) => this.rows.some((row) => row.dataset.name === name && row.closest(group))).length > 1; // names of other groupings choose nothing here
       for (const row of rows) {
         const isOwn = fits(row.dataset.name, row.own.words, row.own.power), other = isOwn ? undefined : row.settings.find(({ words, power }) => fits(row.dataset.name, words, power));
-        row.hidden = this.hidden.has(row.dataset.name) || (!this.isChoosing && this.only.size > 1 && !this.only.has(row.dataset.name)) || !(isOwn || other);
+        row.hidden = this.hidden.has(row.dataset.name) || (isOnly && !this.only.has(row.dataset.name)) || !(isOwn || other);
         row.classList.toggle("chosen", this.isChoosing && this.only.has(row.dataset.name));
         this.showSetting(row, other);
       }

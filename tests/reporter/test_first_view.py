@@ -250,6 +250,8 @@ def test_rows_to_compare_are_chosen_by_clicking_them(frames: Frames, site: Path,
         "Jetson Orin Nano",
     ]
     assert not picked.is_visible() and "only=Jetson+AGX+Thor" in tab.page.url
+    tab.page.check("input[value=framework]", force=True)
+    assert rows.count() == 3, "names of devices choose no frameworks"
 
 
 def test_the_choice_of_measure_and_rows_needs_no_script(
