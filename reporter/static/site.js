@@ -497,7 +497,7 @@ class ChartRows {
   }
 
   addButtons(row) {
-    const hide = () => this.hidden.add(row.dataset.name), choose = () => { this.isChoosing = true; this.pick(row); };
+    const hide = () => this.hidden.add(row.dataset.name), choose = () => { this.isChoosing = true; if (!this.only.has(row.dataset.name)) this.only = new Set([row.dataset.name]); };
     for (const [text, act] of [["Hide this row", hide], ["Compare with others of this table", choose]]) {
       const button = element("button", { type: "button" }, text);
       button.addEventListener("click", () => { act(); this.close(); this.apply(); });
@@ -506,13 +506,9 @@ class ChartRows {
     row.querySelector("summary").addEventListener("click", (event) => { // opens the row, or chooses it
       if (!this.isChoosing) return;
       event.preventDefault();
-      this.pick(row);
+      if (!this.only.delete(row.dataset.name) && this.only.size < MOST_COMPARED) this.only.add(row.dataset.name);
       this.apply();
     });
-  }
-
-  pick(row) {
-    if (!this.only.delete(row.dataset.name) && this.only.size < MOST_COMPARED) this.only.add(row.dataset.name);
   }
 
   addPicked() { // what was chosen, and the button that leaves only these rows

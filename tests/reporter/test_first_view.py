@@ -231,13 +231,15 @@ def test_an_open_page_shows_the_view_of_its_address_and_links_within_it_keep_it(
 
 
 def test_rows_to_compare_are_chosen_by_clicking_them(frames: Frames, site: Path, tab: Tab) -> None:
-    """One button begins it; each click on a row chooses it, or no longer; one button ends it."""
+    """One button begins it, with the rows of the last choice; each click on a row chooses it, or no
+    longer; one button ends it."""
     tab.look(SIZES[-1])
     tab.open(page_of(site, make_boards(frames)[0]))
     summary = ".dots:visible summary:has-text('{}') >> nth=0"
     picked, ends = tab.page.locator(".picked"), tab.page.locator(".picked button")
+    begins = tab.page.locator(".panel:visible").get_by_text("Compare with others of this table")
     tab.page.click(summary.format("Jetson AGX Thor"))
-    tab.page.locator(".panel:visible").get_by_text("Compare with others of this table").click()
+    begins.click()
     assert ends.inner_text() == "Stop choosing"
     for name in ("Jetson Xavier NX", "Jetson Orin Nano", "Jetson Xavier NX"):
         tab.page.click(summary.format(name))
@@ -250,8 +252,15 @@ def test_rows_to_compare_are_chosen_by_clicking_them(frames: Frames, site: Path,
         "Jetson Orin Nano",
     ]
     assert not picked.is_visible() and "only=Jetson+AGX+Thor" in tab.page.url
+    tab.page.click(summary.format("Jetson AGX Thor"))
+    begins.click()
+    assert "Chosen: Jetson AGX Thor, Jetson Orin Nano." in picked.inner_text()
+    ends.click()
     tab.page.check("input[value=framework]", force=True)
     assert rows.count() == 3, "names of devices choose no frameworks"
+    tab.page.click(summary.format("PyTorch"))
+    begins.click()
+    assert "Chosen: PyTorch." in picked.inner_text()
 
 
 def test_the_choice_of_measure_and_rows_needs_no_script(
