@@ -126,7 +126,8 @@ class BoardTools {
     this.rows = [...table.tBodies[0].rows];
     this.first = [...this.rows];
     this.time = this.heads[3].dataset.key;
-    this.energy = this.heads[4].dataset.key === "peak_memory_bytes" || !("energy" in this.heads[4].dataset) ? null : this.heads[4].dataset.key;
+    this.sensors = this.heads.findIndex((head) => "energy" in head.dataset); // the first energy's cells know the instrument
+    this.energy = this.sensors === 4 ? this.heads[4].dataset.key : null;
     this.sorted = null;
     this.written = new Map(); // original content of cells that show relative numbers
     this.texts = new Map(); // cache of the cells' texts, by column and row
@@ -143,7 +144,7 @@ class BoardTools {
   get(name) { return this.form.querySelector(name); }
   cell(row, key) { return row.cells[this.index.get(key)]; }
   value(row, key) { return this.index.has(key) ? numeric(this.cell(row, key)) : null; }
-  instrument(row) { return this.energy ? this.cell(row, this.energy).dataset.place : ""; }
+  instrument(row) { return row.cells[this.sensors]?.dataset.place ?? ""; }
   heading(head) { return [...(head.querySelector("button") || head).childNodes].filter((node) => node.nodeName !== "SMALL").map((node) => node.textContent).join("").trim(); }
 
   text(row, key) {
@@ -396,8 +397,7 @@ class BoardTools {
         columns.push({ name: `${head.dataset.name || key}_spread`, values: spreads, isNumber: true });
       }
     }
-    const ofAll = this.table.querySelector(".by")?.textContent ?? null; // where all rows share the instrument no column has it
-    if (this.energy) columns.push({ name: "energy", values: shown.map((row) => (this.index.has("energy") ? this.text(row, "energy") : ofAll)) }); // what measured it, always
+    if (this.sensors >= 0) columns.push({ name: "energy", values: shown.map((row) => (this.index.has("energy") ? this.text(row, "energy") : this.table.dataset.by)) }); // what measured it, always; where all rows share the instrument no column has it
     const made = { csv: [asCsv, "text/csv"], json: [asJson, "application/json"], parquet: [asParquet, "application/vnd.apache.parquet"] }[format];
     const link = element("a", { download: `${this.table.dataset.slug}.${format}`, href: URL.createObjectURL(new Blob([made[0](columns, shown.length)], { type: made[1] })) });
     link.click();

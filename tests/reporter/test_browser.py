@@ -4,6 +4,7 @@ dark, narrow; no errors, no network."""
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import pandas
 import pytest
 
 import reporter
+from reporter.board.making import make_boards
 from reporter.figures.radar import AXES, MIN_AXES
+from reporter.pages.board_view import instrument
 from reporter.pages.shared import CHART_STYLE
 from reporter.site import STATIC, build_site
 from tests.browser import NARROW, Tab
@@ -269,21 +272,38 @@ def test_downloads_hold_exactly_the_shown_rows_and_columns(
     )
 
 
+TOO_SHORT = {
+    **dict.fromkeys(("value", "low", "high", "spread")),
+    "reason": "an epoch contains fewer than two readings",
+}
+
+
+@pytest.mark.parametrize("without", [(), ("energy_per_epoch_j", "mean_power_w")])
 @pytest.mark.parametrize(("entries", "instruments"), [(2, 1), (4, 2)])
-def test_a_saved_table_names_the_instrument_of_energies_without_an_expected_one(
-    entries: int, instruments: int, tab: Tab, tmp_path: Path
+def test_energies_without_an_expected_one_are_saved_and_compared_by_instrument(
+    entries: int, instruments: int, without: Sequence[str], tab: Tab, tmp_path: Path
 ) -> None:
-    """An entry at a batch size without a reference point has the energy of an epoch only."""
-    frames = many_entries(make_template(tmp_path / "run"), entries)
+    """An entry at a batch size without a reference point has the energy of an epoch only; a board
+    of entries with too short epochs has that of trainings only."""
+    template = make_template(tmp_path / "run")
+    figures = [row | (TOO_SHORT if row["figure"] in without else {}) for row in template.figures]
+    frames = many_entries(replace(template, figures=figures), entries)
+    (board,) = make_boards(frames)
+    named = [instrument(row) for row in board.accepted]
+    assert len(set(named)) == instruments and (board.energy is None) == bool(without)
     tab.open((render(frames, tmp_path / "site") / BOARD).as_uri())
-    written = tab.run("[...document.querySelectorAll('#board .by')].map((by) => by.textContent)")
-    assert (len(written), len(set(written))) == (entries, instruments)
-    tab.run("document.querySelector('#board .by').remove()")
+    tab.run("document.querySelector('#board .by')?.remove()")
     with tab.page.expect_download() as download:
         tab.page.click(".menu:has([data-save]) > summary")
         tab.page.click("[data-save=csv]")
     download.value.save_as(tmp_path / "saved.csv")
-    assert pandas.read_csv(tmp_path / "saved.csv")["energy"].tolist() == written
+    assert pandas.read_csv(tmp_path / "saved.csv")["energy"].tolist() == named
+    tab.page.click("#view > summary")
+    tab.page.select_option("#relative", "best")
+    head = "[...document.querySelectorAll('#board th')].findIndex((one) => 'energy' in one.dataset)"
+    rows = "[...document.querySelectorAll('#board tbody tr')]"
+    cells = tab.run(f"{rows}.map((row) => row.cells[{head}].textContent)")
+    assert sum(cell.startswith("1.00 ×") for cell in cells) == instruments, "each has its best"
 
 
 def test_a_cell_links_to_its_evidence(tab: Tab, site: Path) -> None:
