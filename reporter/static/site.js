@@ -124,11 +124,9 @@ class BoardTools {
     this.heads = [...table.tHead.rows[0].cells];
     this.index = new Map(this.heads.map((head, column) => [head.dataset.key, column]));
     this.rows = [...table.tBodies[0].rows];
-    this.first = [...this.rows];
     this.time = this.heads[3].dataset.key;
     this.sensors = this.heads.findIndex((head) => "energy" in head.dataset); // the first energy's cells know the instrument
     this.energy = this.sensors === 4 ? this.heads[4].dataset.key : null;
-    this.sorted = null;
     this.written = new Map(); // original content of cells that show relative numbers
     this.texts = new Map(); // cache of the cells' texts, by column and row
     this.sheet = new CSSStyleSheet(); // shows the chosen columns in all rows
@@ -162,7 +160,7 @@ class BoardTools {
       const key = head.dataset.key, texts = [...new Set(this.rows.map((row) => this.text(row, key)))];
       if (texts.length < 2) continue;
       texts.sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
-      const box = element("fieldset", {}), list = element("div", {}), facet = { texts, chosen: new Set(), list };
+      const box = element("fieldset", {}), list = element("div", {});
       box.append(element("legend", {}, this.heading(head)));
       if (texts.length > MAX_CHOICES) {
         const search = element("input", { type: "search", placeholder: `search ${texts.length}`, "aria-label": `search ${this.heading(head)}` });
@@ -171,7 +169,7 @@ class BoardTools {
       }
       box.append(list);
       this.get("#facets").append(box);
-      this.facets.set(key, facet);
+      this.facets.set(key, { texts, list });
     }
   }
 
@@ -196,7 +194,7 @@ class BoardTools {
     for (const key of [this.time, this.energy, "mean_power_w", "peak_memory_bytes"]) {
       if (!this.index.has(key) || !this.rows.some((row) => this.value(row, key) > 0)) continue;
       const head = this.heads[this.index.get(key)];
-      const slider = element("input", { type: "range", min: "0", max: String(STEPS), value: String(STEPS), name: key });
+      const slider = element("input", { type: "range", min: 0, max: STEPS, value: STEPS, name: key });
       const output = element("output", {}), label = element("label", {});
       label.append(this.heading(head) + ", at most", output, slider);
       set.append(label);
@@ -265,7 +263,7 @@ class BoardTools {
   }
 
   readAddress(state = addressState()) {
-    const known = (key, value) => ROW_KEYS.includes(key) || this.facets.get(key)?.texts.includes(value) || (this.index.has(key.replace(/^max\./, "")) && Number(value) > 0) || ["instrument", "columns", "relative", "sort"].includes(key);
+    const known = (key, value) => [...ROW_KEYS, "instrument", "columns", "relative", "sort"].includes(key) || this.facets.get(key)?.texts.includes(value) || (this.index.has(key.replace(/^max\./, "")) && Number(value) > 0);
     this.unknown = [...state].filter(([key, value]) => !known(key, value)).map(([key, value]) => `${key}=${value}`).join(", ");
     for (const [key, facet] of this.facets) {
       facet.chosen = new Set(state.getAll(key).filter((text) => facet.texts.includes(text)));
@@ -276,7 +274,7 @@ class BoardTools {
     for (const [key, limit] of this.limits) {
       const most = Number(state.get("max." + key));
       const share = limit.high > limit.low ? Math.log(most / limit.low) / Math.log(limit.high / limit.low) : 1;
-      limit.slider.value = String(most > 0 ? Math.round(STEPS * Math.min(Math.max(share, 0), 1)) : STEPS);
+      limit.slider.value = most > 0 ? Math.round(STEPS * Math.min(Math.max(share, 0), 1)) : STEPS;
     }
     const columns = (state.get("columns") || "").split(",");
     for (const [key, check] of this.columns) check.checked = columns.includes(key);
@@ -286,7 +284,7 @@ class BoardTools {
     else if (this.sorted) {
       this.sorted = null;
       this.heads.forEach((head) => head.removeAttribute("aria-sort"));
-      putRows(this.table, this.first);
+      putRows(this.table, this.rows);
     }
     this.apply();
   }
@@ -330,8 +328,9 @@ class BoardTools {
     const shown = this.rows.filter((row) => !row.hidden);
     this.showRelative(shown);
     const front = this.showFront(shown);
-    this.get("#active").textContent = String(active.length + limited.length);
-    this.get("#active").classList.toggle("on", active.length + limited.length > 0);
+    const used = active.length + limited.length;
+    this.get("#active").textContent = used;
+    this.get("#active").classList.toggle("on", used > 0);
     choose(this.get("#order"), this.sorted ? this.heads[this.sorted.column].dataset.key : "rank");
     this.get("#count").textContent = `${shown.length} of ${this.rows.length} entries` + (why.unknown ? `; ${why.unknown} hidden: limited figure unknown` : "") +
       (why.other ? `; ${why.other} hidden: measured by another instrument` : "") + (front ? "; ◆ Pareto front of time and energy" : "") + (this.unknown ? `; ignored, since no entry here has it: ${this.unknown}` : "");
@@ -370,7 +369,7 @@ class BoardTools {
   write(row, key, text, why) {
     const cell = this.cell(row, key).querySelector("a") || this.cell(row, key), kept = [...cell.childNodes].filter((node) => node.nodeName === "svg" || node.className === "by");
     this.written.set(cell, [...cell.childNodes]);
-    cell.replaceChildren(element("span", why ? { title: why } : {}, text), element("small", {}, this.relative.value === "best" ? (text === "—" ? "" : "the best") : (text === "—" ? "" : "the chosen")), ...kept);
+    cell.replaceChildren(element("span", why ? { title: why } : {}, text), element("small", {}, text === "—" ? "" : this.relative.value === "best" ? "the best" : "the chosen"), ...kept);
   }
 
   showFront(shown) {
@@ -474,14 +473,13 @@ class ChartRows {
     this.form = view.querySelector(".find");
     this.entries = Object.fromEntries(Object.entries(JSON.parse(view.dataset.entries)).map(([id, [words, power, system, time, energy, provisional]]) => [id, { words, power, system, time, energy, provisional }]));
     this.rows = [...view.querySelectorAll(".dots tbody tr")];
-    this.isChoosing = false; // of the rows that only shall be left
     this.addPicked();
     this.hidden = new Set();
     this.only = new Set();
     this.prices = new Map(); // typed by the reader: of a system by its name, of a kWh by ""
-    for (const row of this.rows) this.addButtons(row);
-    for (const row of this.rows) row.querySelector("details").addEventListener("toggle", () => this.showCosts());
     for (const row of this.rows) {
+      this.addButtons(row);
+      row.querySelector("details").addEventListener("toggle", () => this.showCosts());
       row.cells[3].firstChild.dataset.first = row.cells[3].firstChild.textContent;
       Object.assign(row.dataset, this.entries[row.dataset.entry]);
       row.own = { ...row.dataset };
@@ -570,8 +568,8 @@ class ChartRows {
     const most = Number(this.form.elements.watts.value) || Infinity;
     const fits = (name, words, power) => sought.every((word) => ` ${name} ${words}`.toLocaleLowerCase().replace(SIZES, "$1gb").includes(word)) && (most === Infinity || (power !== "" && Number(power) <= most)); // an unknown power is not below a limit
     for (const table of this.view.querySelectorAll(".dots")) {
-      const rows = this.rows.filter((row) => row.closest("table") === table), group = `.${table.closest(".v").classList[2]}`; // as g-device
-      const isOnly = !this.isChoosing && [...this.only].filter((name) => this.rows.some((row) => row.dataset.name === name && row.closest(group))).length > 1; // names of other groupings choose nothing here
+      const rows = this.rows.filter((row) => row.closest("table") === table), group = `.${table.closest(".v").classList[2]}`;
+      const isOnly = !this.isChoosing && [...this.only].filter((name) => this.rows.some((row) => row.dataset.name === name && row.closest(group))).length > 1; // names of other groupings do not count
       for (const row of rows) {
         const isOwn = fits(row.dataset.name, row.own.words, row.own.power), other = isOwn ? undefined : row.settings.find(({ words, power }) => fits(row.dataset.name, words, power));
         row.hidden = this.hidden.has(row.dataset.name) || (isOnly && !this.only.has(row.dataset.name)) || !(isOwn || other);
@@ -617,15 +615,13 @@ class ChartRows {
 
   forget() {
     for (const chosen of [this.hidden, this.only, this.prices]) chosen.clear();
-    this.isChoosing = false;
+    this.isChoosing = false; // the rows that only shall be left
   }
-
-  radio(name) { return this.view.querySelector(`input[name^="${name}-"]:checked`)?.value ?? ""; }
 
   readAddress() {
     const state = addressState(), names = new Set(this.rows.map((row) => row.dataset.name));
     this.forget();
-    for (const [name, key] of [["m", "by"], ["g", "per"]]) this.view.querySelectorAll(`input[name^="${name}-"]`).forEach((radio, place) => { if (!place || radio.value === state.get(key)) radio.checked = true; });
+    for (const [name, key] of [["m", "by"], ["g", "per"]]) for (const radio of this.view.querySelectorAll(`input[name^="${name}-"]`)) if (radio.defaultChecked || radio.value === state.get(key)) radio.checked = true;
     for (const name of ["find", "watts"]) this.form.elements[name].value = state.get(name) ?? "";
     for (const [key, chosen] of [["hide", this.hidden], ["only", this.only]]) for (const name of state.getAll(key)) if (names.has(name)) chosen.add(name);
     for (const text of state.getAll("price")) {
@@ -645,7 +641,7 @@ class ChartRows {
     for (const name of this.hidden) state.append("hide", name);
     for (const name of this.only) state.append("only", name);
     for (const [name, price] of this.prices) state.append("price", `${price} ${name}`.trim());
-    for (const [name, key] of [["m", "by"], ["g", "per"]]) if (this.view.querySelectorAll(`input[name^="${name}-"]`)[0]?.checked === false) state.set(key, this.radio(name));
+    for (const [name, key] of [["m", "by"], ["g", "per"]]) for (const radio of this.view.querySelectorAll(`input[name^="${name}-"]:checked`)) if (!radio.defaultChecked) state.set(key, radio.value);
     putAddress(state);
   }
 }
