@@ -97,7 +97,11 @@ def score_entry(
         missing |= dict.fromkeys(PARTS, expected.reason)
         return replace(unscored, status=expected.status, reason=expected.reason, missing=missing)
     status, reason = _status(entry, runs, epochs_of, scoring)
-    epochs = _epochs(() if is_short(entry) else runs, expected, scoring)
+    own = [
+        RunEpochs(int(run["epochs"]), bool(run["reached"]))
+        for run in (() if is_short(entry) else runs)
+    ]
+    epochs = scored_epochs(expected, own, scoring.epochs_level)
     scores = {name: _score(name, runs, figures, epochs, scoring) for name in PARTS}
     if instrument is None and isinstance(scores[SCORE_J], Score):
         scores[SCORE_J] = SEVERAL_INSTRUMENTS
@@ -107,11 +111,6 @@ def score_entry(
         status, reason = Status.UNRANKED, missing[SCORE_S]
     said = replace(unscored, status=status, reason=reason, missing=missing)
     return replace(said, epochs=epochs, expected=expected, time=time, energy=energy)
-
-
-def _epochs(runs: Sequence[Row], expected: ExpectedEpochs, scoring: Scoring) -> ScoredEpochs:
-    own = [RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs]
-    return scored_epochs(expected, own, scoring.epochs_level)
 
 
 def _sessions(runs: Sequence[Row], scoring: Scoring) -> dict[str, str] | None:

@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import jinja2
 
@@ -14,7 +13,7 @@ from reporter.board.columns import name_of_figure
 from reporter.board.comparison import comparables, compare_pair
 from reporter.board.dot_chart import Candidates, dot_chart
 from reporter.board.making import DISTURBANCES
-from reporter.data.frames import Frames, Row, is_known, rows_of
+from reporter.data.frames import Frames, Row, is_known
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import significant
 from reporter.data.values import figures_by_entry
@@ -72,7 +71,7 @@ def first_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
             row,
             [
                 finding
-                for run in _runs(row, contents.frames)
+                for run in contents.frames.rows_by("runs", "entry_id")(row.entry_id)
                 for finding in contents.frames.verdicts[str(run["run_id"])].findings
             ],
         )
@@ -86,10 +85,6 @@ def first_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     shown = {"found": found, "refused": refused, "charts": charts, **contents.off_boards}
     yield from charts.files
     yield render_page(environment, "first_page.html", "index.html", "front", **shown)
-
-
-def _runs(row: LeaderboardRow, frames: Frames) -> list[dict[str, Any]]:
-    return list(rows_of(frames.select("runs", "entry_id", [row.entry_id])))
 
 
 def _own_entry(row: LeaderboardRow, board: Leaderboard, own: set[str], frames: Frames) -> OwnEntry:
@@ -207,7 +202,8 @@ def _by_time(rows: Sequence[LeaderboardRow]) -> Candidates:
 def _described(row: LeaderboardRow, frames: Frames) -> str:
     """The machine by its name, with the cores that were online."""
     try:
-        cores = Bundle(Path(str(_runs(row, frames)[0]["path"]))).json(SYSTEM).get("cpu_cores")
+        run = frames.rows_by("runs", "entry_id")(row.entry_id)[0]
+        cores = Bundle(Path(str(run["path"]))).json(SYSTEM).get("cpu_cores")
     except (SuiteError, OSError):
         cores = None
     return (

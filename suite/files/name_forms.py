@@ -223,7 +223,7 @@ def _account(found: _Match, _text: str) -> str | None:
 def _url(found: _Match, _text: str) -> str | None:
     """A URL with a user, or of a host without a public name."""
     host = found["host"]
-    is_public = "." in host and not host.endswith(_PRIVATE_ENDS)
+    is_public = "." in host and not re.search(rf"(?:{_LOCAL_ENDS}|\.home)$", host)
     if found["user"] is None and (
         is_public or _is_label(host) or host.startswith("[") or re.fullmatch(r"[\d.]+", host)
     ):
@@ -252,17 +252,7 @@ def _is_label(host: str) -> bool:
 
 
 _NOT_NAMED = ("none", "null", "unknown", "true", "false", "name", "names", "is", "not")
-_PRIVATE_ENDS = (
-    ".local",
-    ".lan",
-    ".home",
-    ".internal",
-    ".localdomain",
-    ".intranet",
-    ".corp",
-    ".fritz.box",
-    ".home.arpa",
-)
+_LOCAL_ENDS = r"\.(?:local|lan|localdomain|internal|intranet|corp|fritz\.box|home\.arpa)"
 
 
 @dataclass(frozen=True)
@@ -349,10 +339,10 @@ _FORMS: tuple[_Form, ...] = (
         (".",),
         re.compile(
             r"(?i)(?<![\w.-])(?=[\w.-]*[\d-]|raspberrypi)[a-z0-9][\w-]{0,62}(?:\.[a-z0-9][\w-]{0,62}){0,3}"
-            r"\.(?:local|lan|localdomain|internal|intranet|corp|fritz\.box|home\.arpa)(?![\w.]|-)"
+            rf"{_LOCAL_ENDS}(?![\w.]|-)"
         ),
         _local_host,
-        core=re.compile(r"\.(?:local|lan|internal|intranet|corp|fritz\.box|home\.arpa)"),
+        core=re.compile(_LOCAL_ENDS),
     ),
     _Form(
         "a host's name",

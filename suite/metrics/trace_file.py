@@ -3,12 +3,10 @@
 
 import gzip
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import IO
 
 from suite.bundle.manifest import refuse_inside_run
 from suite.bundle.reader import Bundle
@@ -44,7 +42,14 @@ def write_trace(run: Path, path: Path) -> WrittenTrace:
     try:
         with (
             publish(path) as temporary,
-            _opened(temporary, compressed=path.suffix == ".gz") as stream,
+            temporary.open("wb") as raw,
+            # without name and time: the same run gives the same bytes
+            (
+                gzip.GzipFile("", "wb", 6, raw, mtime=0)
+                if path.suffix == ".gz"
+                else nullcontext(raw)
+            ) as packed,
+            TextIOWrapper(packed, encoding="utf-8") as stream,
         ):
             stream.write('{"displayTimeUnit":"ms","traceEvents":[')
             for count, event in enumerate(trace.events(), start=1):
@@ -59,17 +64,3 @@ def write_trace(run: Path, path: Path) -> WrittenTrace:
             " --output."
         ) from error
     return WrittenTrace(path, count, tuple(trace.left_out))
-
-
-@contextmanager
-def _opened(path: Path, compressed: bool) -> Iterator[IO[str]]:
-    if not compressed:
-        with path.open("w", encoding="utf-8") as plain:
-            yield plain
-        return
-    with (
-        path.open("wb") as raw,
-        gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
-        TextIOWrapper(packed, encoding="utf-8") as stream,
-    ):
-        yield stream  # without name and time: the same run gives the same bytes

@@ -363,41 +363,32 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords", parts: tuple[str, 
 
 
 def _epoch_ends(context: BundleContext) -> Violations:
-    """Check every rank by its own log and clock."""
+    """Check of every rank, by its own log and clock, that epoch_stop has the time of the last
+    step's end, and the number of steps. Where steps are not split, it is after the last fetch."""
     for rank, steps in context.steps.by_rank():
-        if 0 <= rank < context.request.parallel.ranks:
-            yield from _ends_of_rank(rank, context.bundle.log(rank), steps)
-
-
-def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Violations:
-    """Check that epoch_stop has the time of the last step's end, and the number of steps. Where
-    steps are not split, it is after the last fetch."""
-    name = log_name(rank)
-    for stop in log.all("epoch_stop"):
-        inside = steps.epoch == stop.epoch
-        if not inside.any() or stop.mono_ns is None:
+        if not 0 <= rank < context.request.parallel.ranks:
             continue
-        late_s = stop.mono_ns * SECONDS_PER_NS - float(steps.ends_s[inside].max())
-        if abs(late_s) > MAX_END_DIFFERENCE_S and (steps.is_split or late_s < 0):
-            yield Violation(
-                name,
-                f"epoch_stop of epoch {stop.epoch} at the end of its last step (within"
-                f" {MAX_END_DIFFERENCE_S:g} s)",
-                f"{seconds_text(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step"
-                f" {int(steps.step[inside].max())}",
-                stop.line,
-            )
-        if stop.metadata.get("steps") != int(inside.sum()):
-            yield Violation(
-                name,
-                f"{int(inside.sum())} steps in epoch {stop.epoch}, as in {STEPS}",
-                f"steps = {value_text(stop.metadata.get('steps'))} in the log",
-                stop.line,
-            )
-
-
-def _first_clock(context: BundleContext) -> Violations:
-    return _clock(0, context.log)
+        for stop in context.bundle.log(rank).all("epoch_stop"):
+            inside = steps.epoch == stop.epoch
+            if not inside.any() or stop.mono_ns is None:
+                continue
+            late_s = stop.mono_ns * SECONDS_PER_NS - float(steps.ends_s[inside].max())
+            if abs(late_s) > MAX_END_DIFFERENCE_S and (steps.is_split or late_s < 0):
+                yield Violation(
+                    log_name(rank),
+                    f"epoch_stop of epoch {stop.epoch} at the end of its last step (within"
+                    f" {MAX_END_DIFFERENCE_S:g} s)",
+                    f"{seconds_text(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of"
+                    f" step {int(steps.step[inside].max())}",
+                    stop.line,
+                )
+            if stop.metadata.get("steps") != int(inside.sum()):
+                yield Violation(
+                    log_name(rank),
+                    f"{int(inside.sum())} steps in epoch {stop.epoch}, as in {STEPS}",
+                    f"steps = {value_text(stop.metadata.get('steps'))} in the log",
+                    stop.line,
+                )
 
 
 def _other_clocks(context: BundleContext) -> Violations:
@@ -453,7 +444,10 @@ RULES = (
         " from one event to the next.",
         "Every duration is measured with the monotonic clock, which restarts at each boot.",
         TRAINING_LOOP,
-        (OfBundle("log-clock", _first_clock), OfBundle("ranks-clock", _other_clocks)),
+        (
+            OfBundle("log-clock", lambda context: _clock(0, context.log)),
+            OfBundle("ranks-clock", _other_clocks),
+        ),
     ),
     Rule(
         "steps-complete",
