@@ -16,6 +16,7 @@ from suite.cli.quick import first_look, make_watched, problems_noted, tell_left_
 from suite.cli.results import run_values, show_result
 from suite.cli.run_settings import RunSettings
 from suite.errors import SuiteError
+from suite.execution.preflight import refuse_little_memory
 from suite.experiments import night as nights
 from suite.experiments.quick import QuickLook, steps_of_epoch
 from suite.experiments.sweep_runs import are_done
@@ -83,7 +84,10 @@ def possible_requests(
         workload = str(run.settings.workload)
         if workload not in problems:
             try:
-                (requests[run.path],) = resolve(run.training, run.settings)
+                (request,) = resolve(run.training, run.settings)
+                if not to_show:
+                    refuse_little_memory(request)
+                requests[run.path] = request
             except SuiteError as error:
                 problems[workload] = str(error)
     tell_left_out(problems)

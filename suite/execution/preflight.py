@@ -35,6 +35,24 @@ IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 BUNDLE_SIZE_BYTES = 64 * 2**20  # logs, step records and readings of a long run
 
 
+def refuse_little_memory(request: RunRequest, system_root: Path = Path("/")) -> None:
+    """Raise SuiteError for a run that needs more memory than is available: its budget, or what the
+    workload needs at its own mini-batch. What a smaller one needs, the run finds out."""
+    training, workload = request.training, request.workload
+    planned, needed = training.recomputation, workload.needs.memory_size_bytes
+    if planned is not None:
+        needed = planned.budget_bytes
+    elif training.global_batch_size < workload.batch_size:
+        return
+    available = memory_bytes(system_root, "MemAvailable")
+    if available is not None and available < needed:
+        raise SuiteError(
+            f"The workload {workload.name!r} needs {needed // 2**20} MiB of memory and"
+            f" {available // 2**20} MiB are available; end other programs, or choose a smaller"
+            " --batch-size, --memory-budget or workload."
+        )
+
+
 def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     """Raise SuiteError for a run that this machine cannot finish, with the memory or disk space
     that it needs and that there is, and for one that no bundle can hold."""
@@ -49,14 +67,7 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
             f"This machine has no driver of an NVIDIA GPU (none of /{', /'.join(GPU_FILES)}"
             " exists); use --accelerator cpu."
         )
-    available = memory_bytes(system_root, "MemAvailable")
-    needed = request.workload.needs.memory_size_bytes
-    if available is not None and available < needed:
-        raise SuiteError(
-            f"The workload {request.workload.name!r} needs {needed // 2**20} MiB of memory and"
-            f" {available // 2**20} MiB are available; end other programs or choose a smaller"
-            " workload."
-        )
+    refuse_little_memory(request, system_root)
     place = nearest_existing(request.directory)
     free = free_bytes(place)
     if free < BUNDLE_SIZE_BYTES:

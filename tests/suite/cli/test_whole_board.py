@@ -40,6 +40,7 @@ from tests.faults.edits.editable_bundle import EditableBundle
 
 CLOSED = RunSettings(division=Division.CLOSED, org="acme", short=5)
 UNPREPARED = "vgg11"
+TOO_LARGE = "resnet50"
 NANO = "nano"
 PROVISIONAL = "its target is provisional, so entries are not ranked"
 
@@ -59,9 +60,11 @@ def resolve(training: TrainingOptions, settings: RunSettings) -> list[Any]:
         steps=steps,
         target_accuracy=None if training.no_target else 0.99,
         global_batch_size=10,
+        recomputation=None,
         data=SimpleNamespace(train_samples=1000),
     )
-    name = SimpleNamespace(name=settings.workload)
+    needs = SimpleNamespace(memory_size_bytes=2**60 if settings.workload == TOO_LARGE else 0)
+    name = SimpleNamespace(name=settings.workload, batch_size=10, needs=needs)
     return [SimpleNamespace(workload=name, directory=settings.output, training=trained)]
 
 
@@ -136,6 +139,10 @@ def test_a_workload_that_cannot_be_trained_is_named_once_and_the_others_are_made
     ]
     said = capsys.readouterr().err
     assert said == "left out: vgg11: The data set 'cifar10' is not prepared.\n"
+    runs = planned_runs(TrainingOptions(), CLOSED, (TOO_LARGE, "lenet"), tmp_path)
+    assert len(possible_requests(runs, resolve)) == 3, "what memory cannot hold is in no plan"
+    assert capsys.readouterr().err.count("needs 1099511627776 MiB of memory") == 1
+    assert len(possible_requests(runs, resolve, to_show=True)) == 6
     with pytest.raises(SuiteError, match="None of the board's workloads can be trained"):
         possible_requests(planned_runs(TrainingOptions(), CLOSED, (UNPREPARED,), tmp_path), resolve)
 

@@ -165,15 +165,17 @@ def refusal(root: Path, **changes: Any) -> str:
         placement=SimpleNamespace(hosts=values["hosts"]),
         training=SimpleNamespace(
             accelerator=values["accelerator"],
-            recomputation=None,
+            recomputation=values.get("planned"),
             epochs=values.get("epochs", 3),
             steps=values.get("steps"),
-            global_batch_size=2,
+            global_batch_size=values.get("batch_size", 2),
             data=SimpleNamespace(train_samples=values.get("samples", 10)),
         ),
         ranks=values.get("ranks", 1),
         resume=None,
-        workload=SimpleNamespace(name="w", needs=SimpleNamespace(memory_size_bytes=100 * MIB)),
+        workload=SimpleNamespace(
+            name="w", batch_size=2, needs=SimpleNamespace(memory_size_bytes=100 * MIB)
+        ),
         directory=root / "run",
         keep_states=values["keep_states"],
         isolation=values.get("isolation"),
@@ -194,10 +196,18 @@ def refusal(root: Path, **changes: Any) -> str:
 
 def test_a_run_is_refused_where_it_cannot_finish(tmp_path: Path) -> None:
     with_states = {"keep_states": True, "free": BUNDLE_SIZE_BYTES + 30 * MIB}
-    for fits in ({}, with_states, {"hosts": ("127.0.0.1", "192.0.2.1")}):
+    in_budget = {"planned": SimpleNamespace(budget_bytes=50 * MIB, spill_folder=None)}
+    for fits in (
+        {},
+        with_states,
+        {"hosts": ("127.0.0.1", "192.0.2.1")},
+        {**in_budget, "available": 60},
+        {"batch_size": 1, "available": 60},  # the run finds out what it needs
+    ):
         assert refusal(tmp_path, **fits) == ""
     for changes, words in (
         ({"available": 99}, "needs 100 MiB of memory and 99 MiB are available"),
+        ({**in_budget, "available": 49}, "needs 50 MiB of memory and 49 MiB are available"),
         ({"free": BUNDLE_SIZE_BYTES - 1}, "has 63 MiB free and a run directory may need 64 MiB"),
         ({**with_states, "free": with_states["free"] - 1}, "states of 3 epochs need 30 MiB"),
         ({**with_states, "free": BUNDLE_SIZE_BYTES, "epochs": 1}, "states of 1 epoch need 30 MiB"),
