@@ -60,6 +60,7 @@ class PowerRecording:
         power = power_sources(load_power_rules())
         settings = {
             "data": str(self._directory),
+            "files": (),
             "page_cache": "warm",
             "device": "generic",
             "with_identity": False,
