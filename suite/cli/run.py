@@ -232,7 +232,7 @@ def _options(
 
 OF_FLEETS = (
     *("boards", "division", "workload", "learning_rate", "workers", "prefetch", "timing", "meters"),
-    *("isolation", "nonce", "run_number", "org", "output", "verbose", "allow_invalid"),
+    *("isolation", "org", "output", "verbose", "allow_invalid"),
 )
 """Settings that the runs of a fleet may have."""
 

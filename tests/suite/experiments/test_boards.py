@@ -164,6 +164,7 @@ def test_a_fleet_refuses_what_one_run_refuses_and_has_the_seed_that_was_typed(
     run = "run --workload lenet --framework fake --data digits --steps 10 --dry-run --division"
     for options, said in {
         "closed": "This run could never comply",
+        "open --nonce drawn": "--nonce is for runs without --boards",
         "open --run-number 1": "--run-number belongs to --nonce",
         "open --memory-budget 1GB": "--memory-budget is for runs without --boards",
     }.items():
