@@ -21,6 +21,7 @@ from suite.errors import SuiteError
 app = typer.Typer(no_args_is_help=True)
 REFRESH_S = 0.5
 SAMPLES, SEED = 10000, 1
+DIFFERS = 1
 DataSetName = Annotated[
     str, Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")
 ]
@@ -86,11 +87,14 @@ def verify(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Verify checksums and decode every image."""
+    """Verify checksums and decode every image. Exit code: 0 nothing differs from the published
+    data, 1 something does."""
     prepared = find_data_set(name, source)
     progress = _Progress()
     decode_all(prepared.directory, lambda done, of: progress.count(f"decoding {name}", done, of))
     _show(prepared, json)
+    if prepared.contents.different is not None:
+        raise typer.Exit(DIFFERS)
 
 
 def _download(name: str) -> PreparedDataSet:

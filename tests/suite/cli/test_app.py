@@ -3,6 +3,7 @@
 import errno
 import inspect
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -276,6 +277,18 @@ def test_the_doctor_refuses_the_slots_that_a_run_refuses(suite: Run, tmp_path: P
     hosts.write_text("pi1 slots=2\npi2 slots=4\n", "utf-8")
     answer = suite.refused(f"cluster doctor --hostfile {hosts}", SUITE_HOME=str(tmp_path))
     assert "states different numbers of slots (2, 4)" in answer.stderr
+
+
+def test_to_verify_data_that_are_not_the_published_ones_does_not_succeed(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(digits, tmp_path / "digits"))
+    suite.done(f"data verify digits --from {copy}")
+    (file,) = copy.rglob("t10k-images-idx3-ubyte")
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    answer = suite.typed(f"data verify digits --from {copy}")
+    assert answer.returncode == 1
+    assert f"different: {file} has SHA-256" in answer.stdout
 
 
 def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bundle: Path) -> None:
