@@ -303,12 +303,15 @@ def _text(log: Log, key: str) -> str | None:
 
 
 def _figures(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The run's figures, with the disturbances of the node that was disturbed most."""
+    """The run's figures, with the disturbances of the node that was disturbed most; unknown where
+    none was and one was not watched."""
     figures = dict(summary["figures"])
     for node in summary.get("nodes") or ():
         for name in DISTURBANCES & node["figures"].keys():
             of_nodes = figures[name], node["figures"][name]
-            figures[name] = max(of_nodes, key=lambda figure: figure["value"] or 0)
+            figures[name] = max(
+                of_nodes, key=lambda each: (each["value"] or 0, each["value"] is None)
+            )
     return figures
 
 

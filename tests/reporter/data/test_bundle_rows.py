@@ -126,3 +126,15 @@ def test_scaling_is_strong_at_the_same_batch_and_weak_at_the_same_batch_of_a_ran
         ("weak, batch 16 per rank, 2 ranks per node", {1: "e", 2: "b"}),
         ("weak, batch 32 per rank, 2 ranks per node", {1: "a", 2: "c", 3: "f"}),
     ]
+
+
+@pytest.mark.parametrize(
+    ("of_nodes", "shown"),
+    [((0, None), None), ((None, 0), None), ((0, 2, None), 2), ((None, 1), 1), ((0, 0), 0)],
+)
+def test_a_cluster_was_disturbed_as_its_worst_node_or_nobody_knows(
+    of_nodes: tuple[int | None, ...], shown: int | None
+) -> None:
+    figures = [{"throttled_events": {"value": value}} for value in of_nodes]
+    summary = {"figures": figures[0], "nodes": [{"figures": each} for each in figures[1:]]}
+    assert bundle_rows._figures(summary)["throttled_events"]["value"] == shown
