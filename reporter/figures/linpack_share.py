@@ -17,6 +17,7 @@ from reporter.figures.for_papers import MAX_ROWS, context_of, entry_labels, rows
 from reporter.figures.model import Estimate, Missing, PaperFigure, Plot, PlotRow, Rows
 from reporter.figures.scales import linear_scale
 from suite.catalog.rounds import judging_round
+from suite.catalog.timings import CPU
 from suite.errors import SuiteError
 from suite.metrics.linpack_record import TRAINING_PASSES, share_reached
 
@@ -163,7 +164,8 @@ def _trainings(
     for name, entry in entries_of(frames).items():
         macs = _macs(str(entry["workload"]), str(entry["round"]), entry["parameters"])
         record, rate, power = records.get(_machine(entry)), rates.get(name, 0.0), powers.get(name)
-        if macs is None or record is None or not entry["own_data"] or rate <= 0:
+        compares = entry["own_data"] and entry["accelerator"] == CPU  # as the record's
+        if macs is None or record is None or not compares or rate <= 0:
             continue
         gflops, measured = TRAINING_PASSES * 2 * macs * rate / 1e9, "no run has a mean power"
         power_w = float(power["value"]) if power is not None and is_known(power["value"]) else 0.0

@@ -127,6 +127,14 @@ def test_an_adaptation_that_trains_a_part_of_its_model_has_no_share(
     assert isinstance(answer, Drawing) is is_drawn
 
 
+def test_a_training_on_a_gpu_has_no_share_of_the_processor_s_rate(
+    runs: Path, make_linpack: Make, tmp_path: Path
+) -> None:
+    frames = load(runs / "lenet-pytorch-1", make_linpack(tmp_path / "linpack"))
+    entries = frames.entries.assign(accelerator="cuda")
+    assert CHART.draw(replace(frames, entries=entries), CONTEXT) == NO_RECORD
+
+
 def test_a_training_on_other_data_is_left_out(
     runs: Path, make_linpack: Make, tmp_path: Path
 ) -> None:
