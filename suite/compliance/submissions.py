@@ -13,6 +13,7 @@ import numpy as np
 from suite.bundle.data_record import DATA, read_data_record
 from suite.bundle.layout import SYSTEM
 from suite.bundle.log import Log
+from suite.bundle.node_records import read_nodes
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import judging_round
@@ -200,6 +201,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         round=run.round,
         run_id=run.run_id,
         system=bundle.json(SYSTEM),
+        other_nodes=tuple(node.system or {} for node in read_nodes(bundle)[1:]),
         losses=_digest(steps.loss),
         times=_digest(np.diff(steps.start_ns)),
         readings=_digest(np.diff(channels.head_ns)),

@@ -6,6 +6,7 @@ from typing import Any
 
 from suite.bundle.layout import NO_ORGANIZATION, SYSTEM
 from suite.bundle.machines import BOARD_DIGEST, MEMORY_TOLERANCE, different_fields
+from suite.bundle.node_records import NODES
 from suite.catalog.rounds import load_rounds
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule, Violation, Violations
@@ -123,6 +124,20 @@ def _system(context: SubmissionContext) -> Violations:
                 value_text(run.system.get(name)),
             )
     yield from _one_board(context)
+    for first, *others in context.entries().values():
+        for run in others:
+            yield from _other_nodes(run, first)
+
+
+def _other_nodes(run: SubmittedRun, first: SubmittedRun) -> Violations:
+    """Nodes that are another system than in the entry's first run; one that told nothing may be
+    any."""
+    for place, (own, theirs) in enumerate(zip(run.other_nodes, first.other_nodes, strict=False), 1):
+        for name in different_fields(own, theirs) if own and theirs else ():
+            expected = (
+                f"{name} = {value_text(theirs.get(name))} on node {place}, as in {first.name}"
+            )
+            yield Violation(f"{run.name}/{NODES}", expected, value_text(own.get(name)))
 
 
 def _one_board(context: SubmissionContext) -> Violations:

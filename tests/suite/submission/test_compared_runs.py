@@ -2,6 +2,7 @@
 
 from dataclasses import MISSING, fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -81,3 +82,16 @@ def test_one_of_several_runs_is_refused(
     )
     made = cast("Any", SubmissionContext)(Path("a"), None, None, None, own, (), other)
     assert [each.file for each in found(check, made)] == [f"run_{number}" for number in refused]
+
+
+def test_each_node_of_an_entry_is_the_same_system_in_all_its_runs() -> None:
+    """As the first one; one that told nothing may be any."""
+    node = {"board": "Raspberry Pi 5 Model B", "storage_medium": "SD card"}
+    nodes = [(node, node), (node, {}), (node, {**node, "storage_medium": "NVMe"})]
+    runs = [
+        run(number, "a", system={}, other_nodes=each) for number, each in enumerate(nodes, start=1)
+    ]
+    made = SimpleNamespace(runs=runs, system={}, entries=lambda: {("lenet",): runs})
+    (violation,) = found("submission-system", made)
+    assert violation.file == "run_3/nodes.json"
+    assert "storage_medium = 'SD card' on node 2, as in run_1" in violation.expected
