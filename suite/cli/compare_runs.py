@@ -76,8 +76,9 @@ def compare(
     base, *others = groups
     differences = _differences(groups)
     rows = [
-        _compared(figure, (base, groups[base]), (name, groups[name]), differences)
+        _compared(figure, (base, groups[base]), (name, groups[name]), of_pair)
         for name in others
+        for of_pair in [_differences({base: groups[base], name: groups[name]})]
         for figure in FIGURES
     ]
     if json:
@@ -194,7 +195,7 @@ def _incomparable(differences: dict[str, list[str]]) -> str | None:
     for name in SAME:
         if name in differences:
             return f"another {name.replace('_', ' ')}"
-    if "framework" in differences and "accelerator" in differences:
+    if differences.keys() >= {"framework", "accelerator"} and "device" not in differences:
         from suite.metrics.comparisons import OTHER_ACCELERATORS  # start-up: SciPy
 
         return OTHER_ACCELERATORS

@@ -64,6 +64,9 @@ def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
     digits = make_bundle(tmp_path / "digits", Scenario(division="open", data="digits"))
     said = printed("compare", runs / "16" / "1", digits)
     assert "another data" in said and " = " not in said
+    of_three = json.loads(printed("compare", runs / "16", runs / "64", digits, "--json"))
+    with_ratio = {row["group"] for row in of_three["compared"] if row["ratio"] is not None}
+    assert with_ratio == {str(runs / "64")}, "what a third one differs in does not count"
     with pytest.raises(SuiteError, match="Only one path was given"):
         printed("compare", runs)
     with pytest.raises(SuiteError, match="given twice"):
