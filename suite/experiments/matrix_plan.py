@@ -217,11 +217,14 @@ def plan_matrix(
         for repetition in range(1, definition.seeds + 1)
         for point in _ordered(points, definition, repetition)
     )
-    first = runs[0].options
+    trained = dict.fromkeys(
+        (run.options.workload, without_folder(run.options.data)) for run in runs
+    )
+    data = (choose_data(load_workload(workload), named).name for workload, named in trained)
     plan = MatrixPlan(
         title=title,
-        workload=", ".join(dict.fromkeys(run.options.workload for run in runs)),
-        data=choose_data(load_workload(first.workload), without_folder(first.data)).name,
+        workload=", ".join(dict.fromkeys(workload for workload, _ in trained)),
+        data=", ".join(dict.fromkeys(data)),
         variables=variables,
         points=tuple(point.plan for point in points),
         seeds=definition.seeds,

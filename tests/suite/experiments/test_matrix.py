@@ -84,6 +84,12 @@ def test_a_grid_has_every_combination_and_each_seed_is_a_round() -> None:
     ]
 
 
+def test_a_matrix_over_workloads_names_the_data_of_each() -> None:
+    definition = MatrixDefinition(seeds=1, vary=parse_vary(["workload=lenet,vgg11"]))
+    plan = plan_matrix(definition, replace(OPTIONS, data=None)).plan
+    assert (plan.workload, plan.data) == ("lenet, vgg11", "mnist, cifar10")
+
+
 def test_the_page_names_every_setting_of_a_matrix() -> None:
     page = (repository_root() / "docs/tuning.md").read_text(encoding="utf-8")
     rows = page.partition("| setting | value |")[2].partition("\n\n")[0].splitlines()
