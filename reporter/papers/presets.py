@@ -324,7 +324,7 @@ PRESETS = (
         "Speed-up over nodes",
         "runs on one node and on several nodes, with the same ranks per node, threads and"
         " collective, and the same global batch or batch per rank",
-        "suite sweep --study scaling --workload lenet --hostfile hosts",
+        "suite sweep --vary nodes=1,2,4 --workload lenet --epochs 3 --hostfile hosts",
         "scaling:for_paper",
     ),
     Preset(

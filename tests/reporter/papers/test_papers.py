@@ -119,6 +119,7 @@ def test_without_data_the_reason_is_one_sentence(preset: Preset, paper_frames: F
     assert isinstance(nothing, Missing) and nothing.reason and not nothing.reason.endswith(".")
     assert preset.needs and preset.make.startswith(("suite ", "sudo "))
     assert "--division" in preset.make or "suite run" not in preset.make
+    assert "--study scaling" not in preset.make, "its 45 steps of an epoch are in no mean"
 
 
 def test_presets_have_distinct_names_and_cover_the_two_studies() -> None:
