@@ -1,5 +1,4 @@
-"""A matrix of runs: several settings varied at once, from the command line or a TOML file, planned
-and validated whole before the first run."""
+"""Plans and validates a matrix of runs: settings varied at once, typed or from a TOML file."""
 
 import dataclasses
 import enum
@@ -217,9 +216,7 @@ def plan_matrix(
         for repetition in range(1, definition.seeds + 1)
         for point in _ordered(points, definition, repetition)
     )
-    trained = dict.fromkeys(
-        (run.options.workload, without_folder(run.options.data)) for run in runs
-    )
+    trained = {(run.options.workload, without_folder(run.options.data)): None for run in runs}
     data = (choose_data(load_workload(workload), named).name for workload, named in trained)
     plan = MatrixPlan(
         title=title,

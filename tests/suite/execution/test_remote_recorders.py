@@ -23,6 +23,7 @@ from suite.execution import node_recorder
 from suite.execution.remote_recorder import wait_for
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import ALONE, PageCache, RunRequest
+from suite.experiments.linpack_power import PowerRecording
 from suite.files.paths import repository_root
 from suite.launch.placement import Placement
 from suite.launch.remote_shell import allow_open_files
@@ -338,3 +339,14 @@ def test_a_harness_may_be_silent_for_long_until_it_records(monkeypatch: pytest.M
     monkeypatch.setattr(node_recorder, "os", SimpleNamespace(read=lambda *_: sent.pop()))
     received = list(node_recorder._messages(silence_s=10))
     assert received == [*[[]] * 600, ["record", "7"], *[[]] * 10]
+
+
+def test_linpacks_power_is_recorded_on_the_other_nodes_too(tmp_path: Path) -> None:
+    """This machine in their place reads no power meter."""
+    agent = tmp_path / "agent"
+    agent.write_text(f"#!/bin/sh\n{AS_SSH}\n")
+    agent.chmod(0o755)
+    power = PowerRecording(tmp_path, Placement((HERE, ELSEWHERE), 1, str(agent)))
+    with power.recording(os.getpid()):
+        power.tick()
+    assert power._problems == {}

@@ -26,7 +26,7 @@ from suite.experiments.hpl import (
     read_solutions,
     read_triad,
 )
-from suite.experiments.linpack_power import PowerRecording, power_of, power_of_nodes
+from suite.experiments.linpack_power import power_of, power_of_nodes
 from suite.experiments.linpack_run import (
     LinpackRequest,
     choose_blas,
@@ -367,19 +367,6 @@ def test_joules_are_the_sum_over_the_nodes_or_unknown_for_a_named_node() -> None
         power_of_nodes((first, unmeasured), ("pi1", "pi2"), 16.0).reason
         == "pi2: no power sensor was read"
     )
-
-
-def test_the_power_of_another_node_is_recorded_there(tmp_path: Path) -> None:
-    """By a recorder that this machine starts in its place; it reads no power meter."""
-    agent = tmp_path / "agent"
-    agent.write_text('#!/bin/sh\nshift; exec sh -c "$1"\n')
-    agent.chmod(0o755)
-    hosts = ("127.0.0.1", "192.0.2.7")  # RFC 5737: nobody's address
-    power = PowerRecording(tmp_path, Placement(hosts, 1, str(agent)))
-    with power.recording(os.getpid()):
-        power.tick()
-    assert power._problems == {}
-    assert "KeyError" not in str(power.figures(1.0, (0, 1)).reason)
 
 
 def test_the_share_that_training_reaches() -> None:
