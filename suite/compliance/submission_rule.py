@@ -29,7 +29,7 @@ class SubmittedRun:
     ``span_ns`` the time of its log on that machine's monotonic clock, ``idle_ns`` that of the idle
     machine's readings, ``booted_ms`` when the monotonic clock was 0, in Unix time; None where not
     recorded. ``epochs_to_target`` is infinite for a run that missed its target, None for one
-    without. ``other_nodes`` are the systems of a cluster's nodes after the first, empty where one
+    without. ``node_systems`` are the systems of a cluster's nodes after the first, empty where one
     told nothing. A ``is_withdrawn`` run is no part of its entry. ``moment_of_digests`` is when the
     digests of its data were taken, boot id and monotonic clock in ns; None where there are none.
     ``power`` is a sample of its power readings (suite.compliance.copies), ``memory`` one of the
@@ -48,7 +48,7 @@ class SubmittedRun:
     round: str | None
     run_id: str
     system: Mapping[str, Any]
-    other_nodes: tuple[Mapping[str, Any], ...]
+    node_systems: tuple[Mapping[str, Any], ...]
     losses: str | None
     times: str | None
     readings: str | None

@@ -201,7 +201,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         round=run.round,
         run_id=run.run_id,
         system=bundle.json(SYSTEM),
-        other_nodes=tuple(node.system or {} for node in read_nodes(bundle)[1:]),
+        node_systems=tuple(node.system or {} for node in read_nodes(bundle)[1:]),
         losses=_digest(steps.loss),
         times=_digest(np.diff(steps.start_ns)),
         readings=_digest(np.diff(channels.head_ns)),

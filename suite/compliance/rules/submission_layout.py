@@ -126,17 +126,16 @@ def _system(context: SubmissionContext) -> Violations:
     yield from _one_board(context)
     for first, *others in context.entries().values():
         for run in others:
-            yield from _other_nodes(run, first)
+            yield from _node_systems(run, first)
 
 
-def _other_nodes(run: SubmittedRun, first: SubmittedRun) -> Violations:
+def _node_systems(run: SubmittedRun, first: SubmittedRun) -> Violations:
     """Nodes that are another system than in the entry's first run; one that told nothing may be
     any."""
-    for place, (own, theirs) in enumerate(zip(run.other_nodes, first.other_nodes, strict=False), 1):
-        for name in different_fields(own, theirs) if own and theirs else ():
-            expected = (
-                f"{name} = {value_text(theirs.get(name))} on node {place}, as in {first.name}"
-            )
+    pairs = zip(run.node_systems, first.node_systems, strict=False)
+    for place, (own, its) in enumerate(pairs, start=1):
+        for name in different_fields(own, its) if own and its else ():
+            expected = f"{name} = {value_text(its.get(name))} on node {place}, as in {first.name}"
             yield Violation(f"{run.name}/{NODES}", expected, value_text(own.get(name)))
 
 

@@ -89,7 +89,7 @@ def test_each_node_of_an_entry_is_the_same_system_in_all_its_runs() -> None:
     node = {"board": "Raspberry Pi 5 Model B", "storage_medium": "SD card"}
     nodes = [(node, node), (node, {}), (node, {**node, "storage_medium": "NVMe"})]
     runs = [
-        run(number, "a", system={}, other_nodes=each) for number, each in enumerate(nodes, start=1)
+        run(number, "a", system={}, node_systems=each) for number, each in enumerate(nodes, start=1)
     ]
     made = SimpleNamespace(runs=runs, system={}, entries=lambda: {("lenet",): runs})
     (violation,) = found("submission-system", made)
