@@ -359,7 +359,7 @@ def _busy(context: BundleContext) -> Violations:
     included."""
     if context.request.accelerator != "cpu" or not context.run_s > 0:
         return
-    if _setting(context, "cpu_quota") is not None:
+    if _setting(context, "cpu_quota") is not None or _waits_in_compute(context):
         return  # a throttled step computes without a core
     parallel = context.request.parallel
     computing = context.steps.sum_s("compute_s") / context.run_s / parallel.nodes
@@ -382,6 +382,13 @@ def _busy(context: BundleContext) -> Violations:
             what = "CPU seconds per second by the implementation"
             expected = f"at least {least:.2f} {what}: {MIN_OWN_SHARE:g} {each_rank}"
             yield Violation(each.node.file, expected, f"{used:.2f} {what}")
+
+
+def _waits_in_compute(context: BundleContext) -> bool:
+    """Whether compute times contain the waiting for other nodes: the framework exchanges by
+    itself."""
+    parallel = context.request.parallel
+    return parallel.nodes > 1 and parallel.collective != "mpi"
 
 
 def _is_crowded(each: Rates, has_neighbours: bool) -> bool:
@@ -414,7 +421,8 @@ def _has_swapped(node: NodeContext) -> bool:
 def _loads(context: BundleContext) -> Violations:
     """Check that the processor of every node was busy while its ranks computed on it."""
     window, ranks = context.window, dict(context.steps.by_rank())
-    if window is None or context.request.accelerator != "cpu" or len(context.nodes) == 1:
+    on_cpu = context.request.accelerator == "cpu" and not _waits_in_compute(context)
+    if window is None or not on_cpu or len(context.nodes) == 1:
         return
     for record, node in zip(read_nodes(context.bundle), context.nodes, strict=True):
         computed_s = [ranks[rank].sum_s("compute_s") for rank in record.ranks if rank in ranks]
@@ -531,12 +539,13 @@ RULES = (
     ),
     Rule(
         "cpu-busy",
-        "This rule covers runs on a CPU whose CPU time no study limits (cpu_quota). The compute"
-        " times of the steps show how many ranks compute at a time, on average over the run and per"
-        " node. On each node, at least half a core is busy for each of these ranks, and the"
-        " implementation itself uses at least a quarter of a core for each. Neither limit applies"
-        " to a node that swaps. The second does not apply if the load meter shows that other"
-        " programs kept the remaining cores busy. In a run on several nodes, each node's processor"
+        "This rule covers runs on a CPU whose CPU time no study limits (cpu_quota), unless several"
+        " nodes exchange by the framework's own collective: their compute times contain waiting."
+        " The compute times of the steps show how many ranks compute at a time, on average over the"
+        " run and per node. On each node, at least half a core is busy for each of these ranks, and"
+        " the implementation itself uses at least a quarter of a core for each. Neither limit"
+        " applies to a node that swaps, nor the second where other programs kept the remaining"
+        " cores busy, by the load meter. In a run on several nodes, each node's processor"
         " is also busy for at least 0.25 CPU seconds per second that the node's longest-computing"
         " rank computes.",
         "A computing rank keeps a core busy. It uses little CPU time only if other programs"

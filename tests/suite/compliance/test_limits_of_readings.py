@@ -494,6 +494,17 @@ def test_what_a_study_does_to_a_run_is_no_fault_of_its_readings(
     assert len(found(check, read(context, given, [], study=study))) == expected
 
 
+@pytest.mark.parametrize(("collective", "expected"), [("native", 0), ("mpi", 2)])
+def test_a_rank_that_waits_in_the_frameworks_own_exchange_needs_no_core(
+    collective: str, expected: int, context: BundleContext
+) -> None:
+    """Its compute times contain the waiting for other nodes."""
+    parallel = {"parallel": {"ranks": 2, "nodes": 2, "collective": collective}}
+    waiting = [*CORES, flat("cpu utilisation.total", 4), used(0.1)]
+    among = read(varied(context, request=parallel), waiting, [])
+    assert len(found("cpu-busy", among)) == expected
+
+
 @pytest.mark.parametrize(
     ("processes", "resident_bytes", "proportional_bytes", "count"),
     [(1, 4.4e9, 2.2e9, 1), (5, 6.8e9, 2.2e9, 0), (5, 6.8e9, 4.4e9, 1)],
