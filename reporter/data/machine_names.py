@@ -36,9 +36,10 @@ def short_title(entry: Row) -> str:
 
 
 def system_name(entry: Row, name: str = "") -> str:
-    """The short title, or another name of the machine; "4 × " before it for a cluster of four."""
-    nodes = entry["nodes"]
-    count = f"{int(nodes)} × " if is_known(nodes) and nodes > 1 else ""
+    """The short title, or another name of the machine; "4 × " before it for a cluster of four, "4
+    nodes: " where they are not alike."""
+    nodes, times = entry["nodes"], " nodes: " if _other_nodes(entry) else " × "
+    count = f"{int(nodes)}{times}" if is_known(nodes) and nodes > 1 else ""
     return count + (name or short_title(entry))
 
 

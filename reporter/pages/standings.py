@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from reporter.board.boards import Leaderboard
 from reporter.data.entry_scores import SCORE_S
-from reporter.data.frames import ACCEPTED, Frames, Row, rows_of
+from reporter.data.frames import ACCEPTED, ALIKE, NODE_MACHINES, Frames, Row, rows_of
 from reporter.data.machine_names import machine_title, profile_of, system_name
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import significant
@@ -146,7 +146,7 @@ def _costs(
 ) -> tuple[tuple[str, str, str], ...]:
     profile = profile_of(entry)
     systems = () if profile is None else prices.get(profile.name, ())
-    if not systems:
+    if not systems or entry[NODE_MACHINES] != ALIKE:  # another machine has another price
         return (("", "", NO_PRICE),)
     score = (
         None

@@ -26,7 +26,7 @@ from reporter.pages.devices import machine_pages
 from reporter.pages.entry_lines import entry_lines, trends
 from reporter.pages.previews import SIZE, picture, previews
 from reporter.pages.shared import make_contents
-from reporter.pages.standings import _cost
+from reporter.pages.standings import NO_PRICE, _cost, _costs
 from reporter.site import REFERENCE, SiteOptions, build_site
 from suite import api
 from suite.catalog.devices import load_devices
@@ -379,6 +379,18 @@ def test_a_cost_is_the_share_of_three_years_of_the_whole_system(tmp_path: Path) 
     assert system.cost_of(LIFETIME_S / 2060) == pytest.approx(1.0)
     costs = [_cost(system, LIFETIME_S / 2060, nodes) for nodes in (1, 4)]
     assert [cost for _, cost, _ in costs] == ["1.00 USD", "4.00 USD"], "every node is paid for"
+
+
+@pytest.mark.parametrize(
+    ("others", "is_priced"), [("alike", True), ("1 x Raspberry Pi 4 Model B", False)]
+)
+def test_the_price_of_one_machine_is_not_that_of_another(
+    others: str, is_priced: bool, tmp_path: Path
+) -> None:
+    prices = load_prices(price_list(tmp_path, PRICES + OTHERS))
+    entry = {"device": "raspberry-pi-5", "nodes": 2, "node_machines": others}
+    (cost,) = _costs(entry, None, {"raspberry-pi-5": system_prices(prices[0])})
+    assert (cost[2] != NO_PRICE) == is_priced
 
 
 def test_without_a_price_of_every_part_there_is_no_cost(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import reporter
 from reporter.board.columns import FACETS
 from reporter.data.frames import Row
-from reporter.data.machine_names import machine_title
+from reporter.data.machine_names import machine_title, short_title, system_name
 from reporter.site import build_site
 from suite.bundle import manifest
 from suite.bundle.layout import SYSTEM
@@ -153,3 +153,5 @@ def test_a_node_that_is_another_machine_makes_another_entry_and_is_named(tmp_pat
     assert alike["node_machines"] == "alike" and alike["entry_id"] != mixed["entry_id"]
     assert mixed["node_machines"].startswith("1 x Raspberry Pi 4 Model B Cortex-A72")
     assert machine_title(mixed) == f"{machine_title(alike)} with {mixed['node_machines']}"
+    assert system_name(alike) == f"2 × {short_title(alike)}"
+    assert system_name(mixed) == f"2 nodes: {short_title(mixed)}"
