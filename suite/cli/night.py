@@ -221,13 +221,15 @@ def _make_runs(
     restart: str | None,
 ) -> list[str]:
     """Make every run that is not there; returns what went wrong: the other runs are made."""
-    problems = list[str]()
-    for workload, seed, run in nights.runs_of(output, planned):
+    problems, runs = list[str](), list(nights.runs_of(output, planned))
+    for workload, seed, run in runs:
         is_made = True  # what cannot be closed is not replaced
         with problems_noted(problems, run, "not made"):
             is_made = nights.is_made(run)
         if is_made:
             continue
+        for _, _, made in filter(lambda each: nights.is_finished(each[2]), runs):
+            nights.refuse_other_mode(made)
         if restart is not None:
             if nights.is_of_this_session(output, planned, workload):
                 _restart(restart)

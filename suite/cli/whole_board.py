@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from suite.api import Division, RunRequest
-from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle
 from suite.cli.durations import duration_text
 from suite.cli.json_output import print_rows
@@ -20,7 +19,6 @@ from suite.execution.preflight import refuse_little_memory
 from suite.experiments import night as nights
 from suite.experiments.quick import QuickLook, steps_of_epoch
 from suite.experiments.sweep_runs import are_done
-from suite.machine.power_settings import read_power_settings
 
 FIRST_LOOK_S = 30.0
 """What the first look at a workload may take, from which its hours are told."""
@@ -95,16 +93,12 @@ def possible_requests(
         raise SuiteError("None of the board's workloads can be trained; the lines above say why.")
     if to_show:
         return requests
-    left, mode = dict[Path, RunRequest](), read_power_settings().label
-    are_made = are_done(list(requests.values()))
+    left, are_made = dict[Path, RunRequest](), are_done(list(requests.values()))
     for (path, request), is_made in zip(requests.items(), are_made, strict=True):
-        if not is_made:
+        if is_made:
+            nights.refuse_other_mode(path)
+        else:
             left[path] = request
-        elif (made_in := Bundle(path).json(SYSTEM).get("power_mode")) != mode:
-            raise SuiteError(
-                f"{path} was made in the power mode {made_in!r}, and this machine is in {mode!r}:"
-                " each is an entry of its own. Set the first one again, or choose another --output."
-            )
     return left
 
 

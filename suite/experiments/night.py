@@ -13,6 +13,7 @@ from suite.errors import SuiteError
 from suite.execution.finish import finish
 from suite.experiments.quick import QuickLook
 from suite.files.json_file import read_as, write_json
+from suite.machine.power_settings import read_power_settings
 
 SEEDS = (1, 2, 3)
 LOOK_SHARE = 0.1
@@ -165,6 +166,16 @@ def set_aside(run: Path) -> None:
         record = Bundle(run).run()
         if record.status != "finished" and not is_held(run):
             run.rename(run.with_name(record.run_id))
+
+
+def refuse_other_mode(run: Path) -> None:
+    """Raise SuiteError for a run that was made in another power mode than the machine has now."""
+    made_in, mode = Bundle(run).json(SYSTEM).get("power_mode"), read_power_settings().label
+    if made_in != mode:
+        raise SuiteError(
+            f"{run} was made in the power mode {made_in!r}, and this machine is in {mode!r}: each"
+            " is an entry of its own. Set the first one again, or choose another --output."
+        )
 
 
 def is_finished(run: Path) -> bool:

@@ -32,6 +32,7 @@ from suite.cli.whole_board import (
     tell_hours,
 )
 from suite.errors import SuiteError
+from suite.experiments import night as nights
 from suite.experiments.quick import QuickLook, Run
 from suite.metrics.stall_analysis import StallAnalysis
 from suite.submission.launches import declare_entries
@@ -48,7 +49,7 @@ PROVISIONAL = "its target is provisional, so entries are not ranked"
 @pytest.fixture(autouse=True)
 def _mode(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine is in the power mode of the made-up bundles, which have none."""
-    monkeypatch.setattr(whole_board, "read_power_settings", lambda: SimpleNamespace(label=None))
+    monkeypatch.setattr(nights, "read_power_settings", lambda: SimpleNamespace(label=None))
 
 
 def resolve(training: TrainingOptions, settings: RunSettings) -> list[Any]:
@@ -336,7 +337,7 @@ def test_a_set_of_another_power_mode_is_neither_made_nor_continued(
         return [of_lenet(made.request, settings.output)]
 
     now = SimpleNamespace(label="MODE_50W: 12 cores up to 1498 MHz")
-    monkeypatch.setattr(whole_board, "read_power_settings", lambda: now)
+    monkeypatch.setattr(nights, "read_power_settings", lambda: now)
     runs = planned_runs(TrainingOptions(seed=1), CLOSED, ("lenet",), tmp_path)
     with pytest.raises(SuiteError, match=r"in the power mode 'MAXN.*this machine is in 'MODE_50W"):
         possible_requests(runs, recorded)

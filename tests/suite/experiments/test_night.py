@@ -14,6 +14,7 @@ from suite import api
 from suite.cli import night
 from suite.cli.app import app, main
 from suite.errors import SuiteError
+from suite.experiments import night as nights
 from suite.experiments.night import (
     Night,
     PlannedWorkload,
@@ -29,6 +30,12 @@ from suite.files.shell_command import shell_command
 from tests.builders import Scenario, make_bundle
 
 FAILED = PlannedWorkload("resnet18", None, False, "no batch fits into memory")
+
+
+@pytest.fixture(autouse=True)
+def _mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine is in the power mode of the made-up bundles, which have none."""
+    monkeypatch.setattr(nights, "read_power_settings", lambda: SimpleNamespace(label=None))
 
 
 def look(workload: str, reached_s: float | None, epoch_s: float | None = None) -> QuickLook:
@@ -224,6 +231,12 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     restarting = error_of([*words, "--restart", "true"], monkeypatch, capsys)
     assert "The machine restarts" in restarting and len(board.made) == 2, "same session"
     monkeypatch.delattr("suite.cli.night.first_look")  # the plan is kept
+    with monkeypatch.context() as patched:
+        patched.setattr(nights, "read_power_settings", lambda: SimpleNamespace(label="15W"))
+        other = CliRunner().invoke(app, words)
+    assert "seed-1 was made in the power mode None, and this machine is in '15W'" in str(
+        other.exception
+    )
     answer = CliRunner().invoke(app, [*words, "--json"])
     found = json.loads(answer.stdout)
     assert board.made == ["seed-1", "seed-2", "seed-3"] and len(found["runs"]) == 3
