@@ -12,6 +12,11 @@ from reporter.figures.for_papers import Notes, context_of
 from reporter.figures.model import LegendEntry, Missing, PaperFigure, Plot, Polygon, Radar
 
 MAX_SERIES, MIN_AXES = 4, 3
+ALIKE = (
+    *("workload", "data", "model_trained", "precision", "device", "cpu_model", "gpu"),
+    *("node_machines", "power_mode", "nodes", "accelerator"),
+)
+"""What frameworks trained, and on what: they are compared where it is the same."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ def describe(frames: Frames, context: Context) -> Plot | Missing:
     headings, notes = ("entry", *(axis.title for axis in axes)), [*_left_out(frames, axes)]
     if omitted := len(entries) - len(fastest(frames)):
         notes.append(
-            "Not drawn, because not the fastest of their framework:"
+            "Not drawn, because trained otherwise or not the fastest of their framework:"
             f" {omitted} of {len(entries)} entries."
         )
     return Plot((panel,), headings, tuple(rows), " ".join(notes))
@@ -100,7 +105,7 @@ def shares_of(frames: Frames) -> tuple[list[RadarAxis], dict[str, list[float]]] 
     and each entry's distances from the centre along them."""
     entries = fastest(frames)[:MAX_SERIES]
     if len(entries) < 2:
-        return Missing("fewer than two frameworks have finished two epochs")
+        return Missing("fewer than two frameworks trained the same on one machine")
     found = {axis: figures_of(frames, axis.figure) for axis in AXES}
     axes = [
         axis
@@ -142,11 +147,13 @@ def share_of_axis(axis: RadarAxis, values: list[float], value: float) -> float:
 
 
 def fastest(frames: Frames) -> list[str]:
-    """The fastest entry of each framework, the fastest first."""
-    entries, best = entries_of(frames), dict[str, str]()
+    """The fastest entry of each framework, the fastest first, of those that are alike in ALIKE:
+    where most frameworks are."""
+    entries, best = entries_of(frames), dict[tuple[str, ...], dict[str, str]]()
     for name in ascending(values_of(frames, "time_to_epoch_s")):
-        best.setdefault(str(entries[name]["framework"]), name)
-    return list(best.values())
+        alike = tuple(str(entries[name][column]) for column in ALIKE)
+        best.setdefault(alike, {}).setdefault(str(entries[name]["framework"]), name)
+    return list(max(best.values(), key=len, default={}).values())
 
 
 def _left_out(frames: Frames, axes: Sequence[RadarAxis]) -> Notes:

@@ -591,7 +591,7 @@ def test_a_radar_says_that_it_has_the_fastest_frameworks_alone(
     frames: Frames, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = len(frames.entries) - 4
-    why = "Not drawn, because not the fastest of their framework"
+    why = "Not drawn, because trained otherwise or not the fastest of their framework"
     of_entries = f"{why}: {others} of {len(frames.entries)} entries."
     assert drawn(by_name("radar"), frames).figure.note.endswith(f". {of_entries}")
     monkeypatch.setattr(radar, "MAX_SERIES", 3)
@@ -600,6 +600,14 @@ def test_a_radar_says_that_it_has_the_fastest_frameworks_alone(
     assert note.endswith(f"{of_frameworks} {of_entries}")
     printed = radar.for_paper(frames)
     assert isinstance(printed, PaperFigure) and printed.notes[-1] == of_frameworks
+
+
+def test_a_radar_compares_frameworks_where_they_trained_the_same(frames: Frames) -> None:
+    """And on the same machine."""
+    for name in ("workload", "cpu_model", "accelerator"):
+        others = frames.entries.assign(**{name: frames.entries["framework"]})
+        answer = radar.for_paper(replace(frames, entries=others))
+        assert answer == Missing("fewer than two frameworks trained the same on one machine")
 
 
 def radar_of(frames: Frames, axes: int, of_first: Mapping[str, str] | None = None) -> Drawing:
@@ -621,9 +629,9 @@ def radar_of(frames: Frames, axes: int, of_first: Mapping[str, str] | None = Non
         for figure in known
     ]
     entries = frames.entries[frames.entries["entry_id"].isin(names)]
-    entries = entries.assign(
-        implementation_name=[f"{place} {long}" for place in range(len(entries))], device=long
-    )
+    names_of = [f"{place} {long}" for place in range(len(entries))]
+    alike = entries.iloc[0][list(radar.ALIKE)].to_dict() | {"device": long}
+    entries = entries.assign(implementation_name=names_of, **alike)
     return drawn(
         by_name("radar"),
         replace(frames, entries=entries, entry_figures=make_frame(rows, ENTRY_FIGURES)),
