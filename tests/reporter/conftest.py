@@ -171,8 +171,9 @@ def whole_site(everything: Path) -> Path:
     return shared("its site", lambda folder: build_site([everything], folder / "site")) / "site"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def one_browser() -> Iterator[Tab]:
+    """It ends with its module: while it is open, asyncio.run() fails in other modules' tests."""
     with browser() as opened:
         yield opened
 
