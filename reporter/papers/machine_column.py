@@ -14,7 +14,7 @@ from suite.catalog.papers import Item
 from suite.files.counted import counted
 
 BYTES_PER_GB = 1e9
-OWN = "this machine"
+OWN = "machine of the runs"
 
 
 def draw(item: Item, frames: Frames) -> PaperFigure | Missing:
@@ -28,7 +28,7 @@ def draw(item: Item, frames: Frames) -> PaperFigure | Missing:
         return Missing(f"the runs come from {len(machines)} machines; give the runs of one machine")
     columns, rows = _WITH_RUNS[item.id](panel, frames)
     about = (
-        f"{figure.about} The values of {OWN} ({machines.pop()}) come from the records of"
+        f"{figure.about} The values of the {OWN} ({machines.pop()}) come from the records of"
         f" {counted(len(frames.runs), 'run')}; a cell is empty if no run recorded its value."
     )
     return PaperFigure((Table(columns, rows),), (), about, "")

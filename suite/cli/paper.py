@@ -20,7 +20,6 @@ from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.execution.interrupts import BySignal
 from suite.files.durable import output_errors, refuse_no_folder
-from suite.files.paths import repository_root
 
 if TYPE_CHECKING:
     from reporter.papers.comparing import ComparedValue
@@ -37,10 +36,9 @@ ASKED = {
 
 FROM_RUNS = (ItemState.REAL, ItemState.SIMULATED, ItemState.EMULATED)
 MEANINGS = {
-    ItemState.REAL: "from runs on this machine",
+    ItemState.REAL: "from runs",
     ItemState.SIMULATED: (
-        "from training on this machine under valgrind, which simulates the caches and the branch"
-        " predictor"
+        "from training under valgrind, which simulates the caches and the branch predictor"
     ),
     ItemState.EMULATED: "from runs on several hosts that are network namespaces of this machine",
     ItemState.CALCULATED: "without a run",
@@ -53,7 +51,7 @@ Paths = Annotated[
     list[Path] | None,
     Argument(
         metavar="PATHS...",
-        help="Runs to use (default: those in runs/papers, else those that come with the project).",
+        help="Folders with runs (default: those in runs/papers).",
     ),
 ]
 
@@ -112,12 +110,8 @@ def make(
     refuse_without_matplotlib()
     runs = registry.runs_of(item)
     named = _named(item, runs if paths is None else None, given or [])
-    source = (
-        None
-        if paths is None and runs is not None and _are_to_be_made(runs, named)
-        else _source(registry, item, paths)
-    )
-    drawn = draw_item(registry, item, source)
+    is_made = paths is not None or runs is None or not _unfinished(runs).exists()
+    drawn = draw_item(registry, item, _source(registry, item, paths) if is_made else None)
     if isinstance(drawn, Missing) and runs is not None and _may_run(item, paths):
         commands = _commands(item, runs, named)
         print(
@@ -209,33 +203,19 @@ def _source(registry: Registry, item: Item, paths: list[Path] | None) -> "Measur
         if missing is not None:
             raise SuiteError(
                 f"{missing} does not exist; give folders with runs, or leave the paths out to use"
-                " the runs in runs/papers or those that come with the project."
+                " the runs in runs/papers."
             )
         return source_of(item, runs, paths)
     return source_of(item, runs, _places(runs))
 
 
 def _places(runs: RunSet | None) -> list[Path]:
-    """Where the runs may be: with the project, or where `make` puts them. The first that exists is
-    used."""
-    if runs is None:
-        return []
-    shipped = (
-        []
-        if runs.folder is None
-        else [repository_root() / runs.folder, Path(__file__).resolve().parents[2] / runs.folder]
-    )
-    return [place for place in (RUNS / runs.name, *shipped) if place.is_dir()][:1]
+    """Where `make` puts the runs, if they are there."""
+    return [] if runs is None or not (RUNS / runs.name).is_dir() else [RUNS / runs.name]
 
 
 def _may_run(item: Item, paths: list[Path] | None) -> bool:
     return paths is None and item.state in FROM_RUNS
-
-
-def _are_to_be_made(runs: RunSet, named: dict[str, str]) -> bool:
-    """Whether runs are unfinished, or of paths that were typed: of those the project's runs are
-    not."""
-    return _unfinished(runs).exists() or (bool(named) and not (RUNS / runs.name).is_dir())
 
 
 def _commands(item: Item, runs: RunSet, given: dict[str, str]) -> list[list[str]]:
@@ -341,6 +321,7 @@ def _row(registry: Registry, item: Item) -> dict[str, object]:
         "runs": runs and runs.name,
         "commands": runs.commands if runs else (),
         "minutes": runs.minutes if runs else 0,
+        "folder": runs and runs.folder,
         "has_runs": item.state is ItemState.CALCULATED or bool(_places(runs)),
         "published_values": len(item.values),
     }

@@ -176,10 +176,10 @@ def test_a_table_of_devices_has_the_machine_of_the_runs(item: Item) -> None:
     assert isinstance(drawn, DrawnItem)
     (table,) = drawn.figure.panels
     assert isinstance(table, Table) and any(
-        "this machine" in cell for cell in (*table.columns, *(row[0] for row in table.rows))
+        "machine of the runs" in cell for cell in (*table.columns, *(row[0] for row in table.rows))
     )
     assert item.id != "jetson-table-4" or [
-        row[1] for row in table.rows if row[0] == "this machine"
+        row[1] for row in table.rows if row[0] == "machine of the runs"
     ] == ["1", "2"]
 
 

@@ -25,8 +25,9 @@ def suite(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 
 
 def test_all_are_listed_with_their_state(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     assert suite(monkeypatch, "list", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert len(rows) == 54 and all(
@@ -36,7 +37,7 @@ def test_all_are_listed_with_their_state(
     printed = capsys.readouterr().out
     assert (
         all(row["id"] in printed for row in rows)
-        and "54 tables and panels; 36 can be drawn from runs that are here, 1 without runs."
+        and "54 tables and panels; 0 can be drawn from runs that are here, 1 without runs."
         in printed
     )
     assert all(
@@ -56,8 +57,6 @@ def test_what_is_missing_is_said_with_its_cost_and_not_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(paper, "_run", lambda command: pytest.fail("nothing may be run"))
-    # as in an installation without the project's examples
-    monkeypatch.setattr(paper, "_places", lambda runs: [])
     assert suite(monkeypatch, "make", "jetson-9a", "--dry-run") == 0
     said = capsys.readouterr().err
     assert (
@@ -72,13 +71,17 @@ def test_what_is_missing_is_said_with_its_cost_and_not_run(
     assert "give --with second=PATH" in capsys.readouterr().err
 
 
-def test_a_path_that_was_typed_is_used_and_not_the_runs_that_come_with_the_project(
+def test_runs_of_another_machine_are_used_only_where_they_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    """Those that come with the project are of its machine, and not of the reader's."""
     monkeypatch.chdir(tmp_path)
+    assert suite(monkeypatch, "check", "jetson-4a") == 2
+    assert "not comparable (it has no runs)" in capsys.readouterr().out
     assert suite(monkeypatch, "make", "jetson-3a", "--with", "second=/ssd", "--dry-run") == 0
     assert "--data digits=/ssd" in capsys.readouterr().err
-    assert suite(monkeypatch, "make", "jetson-3a", "--dry-run") == 0
+    folder = str(repository_root() / "examples/papers/storage")
+    assert suite(monkeypatch, "make", "jetson-3a", folder, "--dry-run") == 0
     assert capsys.readouterr().out == "jetson-3a is drawn without further runs\n"
 
 
@@ -95,9 +98,10 @@ def test_a_dry_run_writes_no_files_where_no_runs_are_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert suite(monkeypatch, "make", "concurrent-1a", "--dry-run") == 0
+    words = ("make", "concurrent-1a", str(repository_root() / "examples/papers/beside"))
+    assert suite(monkeypatch, *words, "--dry-run") == 0
     assert capsys.readouterr().out == "concurrent-1a is drawn without further runs\n"
-    assert suite(monkeypatch, "make", "concurrent-1a", "--dry-run", "--json") == 0
+    assert suite(monkeypatch, *words, "--dry-run", "--json") == 0
     assert json.loads(capsys.readouterr().out)["commands"] == []
     assert not list(tmp_path.iterdir())
 
@@ -108,7 +112,6 @@ def test_the_place_of_the_files_is_tried_before_anything_is_run(
     (tmp_path / "note").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(paper, "_run", lambda command: pytest.fail("nothing may be run"))
-    monkeypatch.setattr(paper, "_places", lambda runs: [])
     assert suite(monkeypatch, "make", "jetson-9a", "--output", "note") == 2
     assert "note could not be written" in capsys.readouterr().err
 
@@ -119,7 +122,6 @@ def test_without_matplotlib_the_command_that_installs_it_is_said_before_anything
     """`make setup` installs the suite alone."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(paper, "_run", lambda command: pytest.fail("nothing may be run"))
-    monkeypatch.setattr(paper, "_places", lambda runs: [])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert suite(monkeypatch, "make", "jetson-9a") == 2
     assert f"-m pip install --editable '{repository_root()}[figures]'" in capsys.readouterr().err
@@ -132,7 +134,6 @@ def test_runs_that_were_interrupted_are_completed_and_not_drawn_as_they_are(
 ) -> None:
     """The second time the folder of the runs is there, with a part of them."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(paper, "_places", lambda runs: [])
     asked = list[str]()
 
     def interrupted(command: list[str]) -> None:
