@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from suite.catalog.seeds import NonceKind, nonce_kind, read_nonce_use
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
 from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
 from suite.errors import SuiteError
+from suite.machine.modes.requested_mode import RequestedMode
 from suite.metrics.counted_time import trained_s
 from suite.metrics.summary import read_summary
 
@@ -41,6 +42,17 @@ REVISION = re.compile(r" Rev [\d.]+$")
 """What ends a Raspberry Pi's name."""
 DISTURBANCES = {"throttled_events", "foreign_cpu_share"}
 """Figures of the node that has most of it; other figures of a machine are the first node's."""
+OTHER_SETTINGS = (
+    "steps",
+    "board",
+    "page_cache",
+    "meters",
+    "cpu_quota",
+    "memory_mb",
+    "neighbours",
+)
+"""Settings of a sweep that no column has of itself."""
+OF_MODES = tuple(field.name for field in fields(RequestedMode)[1:])
 
 
 @dataclass(frozen=True)
@@ -239,19 +251,25 @@ def _studied(mark: StudyMark | None, medium: str | None, mode: str | None) -> Ro
     """The study's title and the run's varied settings, which are the columns of a frame of their
     own.
 
-    A limited medium says that it is emulated. Where the kernel names no power mode, the number of
-    cores on line that the study set is one.
+    A limited medium says that it is emulated. Where the kernel names no power mode, what the study
+    set of one is it.
     """
     if mark is None:
-        return {"study": None, SETTINGS: None}
+        return {"study": None, SETTINGS: None, "other_settings": WITHOUT}
     settings = {one_line(name, 40): one_line(value) for name, value in mark.settings}
-    row: Row = {"study": one_line(mark.title), SETTINGS: settings}
+    others = _in_words(settings, OTHER_SETTINGS) or WITHOUT
+    row: Row = {"study": one_line(mark.title), SETTINGS: settings, "other_settings": others}
     if (limit := mark.emulated_reads) is not None:
         emulated = f"emulated {one_line(limit, 10)} MB/s"
         row["storage_medium"] = f"{medium or 'unknown medium'}, {emulated}"
-    if mode is None and "cores" in settings:
-        row["power_mode"] = f"cores on line {settings['cores']}"
+    if mode is None and (own := _in_words(settings, OF_MODES)):
+        row["power_mode"] = own.replace("cores ", "cores on line ")
     return row
+
+
+def _in_words(settings: Mapping[str, str], names: Iterable[str]) -> str:
+    """The settings of these names: "neighbours 1, page_cache cold"."""
+    return ", ".join(f"{name} {settings[name]}" for name in names if name in settings)
 
 
 def _resumed(record: RunRecord) -> int:

@@ -88,7 +88,7 @@ def entry_id(run: Row) -> str:
     prefetching, no isolation, a run that was not resumed and nodes that are alike are none either,
     so that entries from before there were others keep their ids.
     """
-    left_out = (*TRAINED, CODE, *USUAL)
+    left_out = ("other_settings", *TRAINED, CODE, *USUAL)
     identity = [run[name] for name in IDENTITY if name not in left_out] + [run["state"]]
     identity += [
         form.format(run[name]) for name, (usual, form) in USUAL.items() if run[name] != usual
@@ -99,7 +99,7 @@ def entry_id(run: Row) -> str:
         identity.append(run[PRECISION])
     if is_known(run[CODE]):
         identity.append(run[CODE])
-    if run.get(SETTINGS):  # points of a sweep may differ in a setting that is no column
+    if run.get(SETTINGS):
         identity.append(sorted(run[SETTINGS].items()))
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
 
@@ -303,6 +303,7 @@ _LABEL_PROPERTIES = (
     "ranks",
     "collective",
     "isolation",
+    "other_settings",
     "normalisation",
     "shares",
     "recomputation",
@@ -366,6 +367,8 @@ def describe_property(name: str, value: object) -> str:
     }
     if name == "organization":
         return submitter_title(str(value))
+    if name == "other_settings" and value == WITHOUT:
+        return "no other settings"
     if value == 0 and name in WITHOUT_NUMBER:
         return WITHOUT_NUMBER[name]
     shown = f"{value:.10g}" if isinstance(value, int | float) else value

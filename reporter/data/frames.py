@@ -25,7 +25,7 @@ ACCEPTED, REFUSED, WITHDRAWN, GENERATED, STUDIED = (
 )
 
 WITHOUT = "none"
-"""Value of the column recomputation where everything is kept."""
+"""Value of the columns recomputation, where everything is kept, and other_settings."""
 
 IDENTITY: Mapping[str, str] = {
     "workload": "the workload's name",
@@ -46,6 +46,10 @@ IDENTITY: Mapping[str, str] = {
     ),
     "power_mode": "the device's power mode and its limits, read before the run (docs/boards.md)",
     "storage_medium": "storage medium of the data set",
+    "other_settings": (
+        "settings of a sweep that no other column has, such as 'neighbours 1'; none where there is"
+        " none"
+    ),
     "nodes": "number of nodes",
     "ranks": "number of training processes",
     "collective": (

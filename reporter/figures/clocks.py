@@ -155,7 +155,7 @@ def _pairs(frames: Frames) -> list[Varied]:
             lambda entry: str(entry["power_mode"]).replace(f", {LOCKED}", ""),
         )
         for mode, alike in sorted(modes.items()):
-            if len(alike) > 1:
+            if len({LOCKED in str(entry["power_mode"]) for entry in alike}) > 1:
                 parts = (group.heading or machine_name(alike[0]), mode.partition(":")[0])
                 in_order = sorted(alike, key=lambda entry: LOCKED in str(entry["power_mode"]))
                 pairs.append(Varied(" · ".join(filter(None, parts)), tuple(in_order)))

@@ -11,11 +11,13 @@ import pytest
 
 import reporter
 from reporter.board.making import make_boards
-from reporter.data.frames import STUDIED, Frames
+from reporter.data.entries import make_labels
+from reporter.data.frames import STUDIED, Frames, rows_of
 from reporter.data.studies import find_studies
 from reporter.data.study_kinds.matrix import read
 from reporter.figures import study_points
 from reporter.figures.chart import Context, Drawing
+from reporter.figures.entries import entry_groups
 from reporter.site import build_site
 from suite.bundle import manifest
 from suite.bundle.layout import MATRIX, RUN
@@ -64,6 +66,22 @@ def test_the_runs_of_a_matrix_are_on_no_leaderboard(frames: Frames) -> None:
         "what these bundles hold contradicts itself"
     )
     assert len(frames.entries) == 4, "points are entries of their own"
+
+
+def test_points_that_differ_in_a_limit_are_in_no_line_together(frames: Frames) -> None:
+    names = list(frames.entries["entry_id"])
+    entries = frames.entries.assign(batch_size=[16, 32, 16, 32])
+    limited = entries.assign(other_settings=[*["cpu_quota 0.5"] * 2, "none", "none"])
+    sizes = [
+        [
+            len(group)
+            for group in entry_groups(replace(frames, entries=each), names, ("batch_size",))
+        ]
+        for each in (entries, limited)
+    ]
+    assert sizes == [[4], [2, 2]]
+    labels = make_labels(list(rows_of(limited)))
+    assert sum("cpu_quota 0.5" in label for label in labels.values()) == 2
 
 
 def test_the_documented_line_gives_a_mean_for_every_point(frames: Frames) -> None:

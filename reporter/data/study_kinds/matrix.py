@@ -174,7 +174,7 @@ STUDY_KIND = StudyKind(
         "fetch_stall_s": "fetch stall per epoch",
         "energy_j": "energy of the run",
         "energy_per_epoch_j": "energy of an epoch",
-        "mean_power_w": "mean power",
+        "mean_power_w": "mean power of the run",
         "temperature_max_degc": "highest temperature",
     },
     compared="samples_per_s",

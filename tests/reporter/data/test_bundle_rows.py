@@ -74,14 +74,22 @@ def test_words_of_what_ranks_exchange_and_of_a_memory_budget() -> None:
 
 
 def test_a_study_s_settings_say_an_emulated_medium_and_a_number_of_cores() -> None:
-    settings = (("cores", "2"), ("read_mb_s", "40"))
+    settings = (("cores", "2"), ("read_mb_s", "40"), ("neighbours", "1"), ("governor", "ondemand"))
     found = bundle_rows._studied(StudyMark("t", settings, 4), "SD card", None)
     assert found["storage_medium"] == "SD card, emulated 40 MB/s"
-    assert (found["power_mode"], found["study"]) == ("cores on line 2", "t")
+    assert (found["power_mode"], found["study"]) == (
+        "cores on line 2, governor ondemand",
+        "t",
+    )
+    assert found["other_settings"] == "neighbours 1", "no other column has it"
     assert found["settings"] == dict(settings)
     other = bundle_rows._studied(StudyMark("t", settings[:1], 4), "SD card", "15W")
     assert not {"power_mode", "storage_medium"} & set(other), "those of the machine"
-    assert bundle_rows._studied(None, None, None) == {"study": None, "settings": None}
+    assert bundle_rows._studied(None, None, None) == {
+        "study": None,
+        "settings": None,
+        "other_settings": "none",
+    }
 
 
 @pytest.mark.parametrize("name", ["", ".a", "a/b", "a b", "ä", "a" * 121])

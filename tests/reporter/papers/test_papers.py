@@ -94,6 +94,16 @@ def test_a_caption_says_what_the_error_bars_of_a_single_run_are_over(
     assert f"Error bars: {figure.error_bars}." in caption
 
 
+def test_two_entries_of_one_mode_are_no_pair_of_free_and_locked_clocks(
+    paper_frames: Frames,
+) -> None:
+    """They may be a run and the point of a sweep."""
+    entries = paper_frames.entries.copy()
+    entries["power_mode"] = entries["power_mode"].str.replace(", clocks locked", "")
+    found = draw_preset(preset_of("jetson-6a"), replace(paper_frames, entries=entries))
+    assert isinstance(found, Missing)
+
+
 def test_a_figure_that_no_pair_of_clocks_has_is_named(paper_frames: Frames) -> None:
     """Its energy, and its GPU clock, are known with free clocks alone."""
     entries, figures = paper_frames.entries, paper_frames.entry_figures.copy()
