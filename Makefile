@@ -40,8 +40,8 @@ demo: setup
 	@$(SUITE) report build/demo/run --beside-reference --output build/demo/site --force
 
 board: setup
-	@$(SUITE) env create pytorch
-	@$(SUITE) data prepare digits
+	-@$(SUITE) env create pytorch
+	-@$(SUITE) data prepare digits
 	@$(SUITE) bringup --train
 
 # Everything that the tests need beside the suite is in the same environment.

@@ -43,15 +43,15 @@ KINDS = ("sources", "packages", "files", "data", "request", "weights")
 IMPORTED = ("packages", "files")
 MAX_NAMED = 3
 REMEDIES = {
-    "sources": "put the same files on every node: rsync -a --delete --exclude /runs/ {root}/"
-    " {node}:{root}/",
+    "sources": "put the same files on every node: rsync -a --delete --exclude /runs/"
+    " {source}{root}/ {target}{root}/",
     "foreign": (
         "install it on every node or on none: PYTHONPATH, a .pth file or a shell's start-up files"
         " load it there"
     ),
     "packages": "create the environment on {node} again: suite env create {framework} --force",
     "files": "create the environment on {node} again: suite env create {framework} --force",
-    "data": "put the same data there: rsync -a --delete {data}/ {node}:{data}/",
+    "data": "put the same data there: rsync -a --delete {source}{data}/ {target}{data}/",
     "request": "start the run again; every rank must get the request that rank 0 read",
     "weights": (
         "put the same suite and packages on every node; `suite cluster doctor` compares them"
@@ -217,7 +217,12 @@ def refuse_differences(request: Request, world: World, own: Optional[Difference]
     )
     is_foreign = first.kind == "sources" and os.path.isabs(first.names[0])
     remedy = REMEDIES["foreign" if is_foreign else first.kind].format(
-        node=odd, framework=request.framework, data=request.data.directory, root=ROOT
+        node=odd,
+        framework=request.framework,
+        data=request.data.directory,
+        root=ROOT,
+        source=others + ":" if same_everywhere else "",
+        target="" if same_everywhere else odd + ":",
     )
     also = (
         ""

@@ -104,11 +104,18 @@ def bringup(
     with tempfile.TemporaryDirectory(prefix="bringup-") as folder:
         run = Path(folder, "run")
 
-        def confirm(found: BringUp) -> bool:
-            if with_run:
-                refuse_existing(archive_of(output or default_path(found)))
+        def also(found: BringUp) -> list[str]:
+            if not with_run:
+                return []
+            refuse_existing(archive_of(output or default_path(found)))
+            try:
                 with watcher() as progress:
                     train(run, not no_identity, progress)
+            except SuiteError as error:
+                return [f"the run: {error}"]
+            return []
+
+        def confirm(found: BringUp) -> bool:
             if not json:
                 print("\n".join(map(printable, _listing(found))))
                 for name, content in described(run) if with_run else ():
@@ -116,7 +123,12 @@ def bringup(
             return yes or typer.confirm("Keep this, and measure?", default=True)
 
         written = api.bring_up(
-            output, step_s=seconds, with_identity=not no_identity, confirm=confirm, report=_report
+            output,
+            step_s=seconds,
+            with_identity=not no_identity,
+            confirm=confirm,
+            report=_report,
+            also=also,
         )
         path = pack(written.path, run) if with_run else written.path
     if json:

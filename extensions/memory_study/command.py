@@ -36,6 +36,10 @@ PLAN_FORMAT = JsonFormat(
     "suite memory plan",
     {
         "network": "its name",
+        "trains_more": (
+            "whether the plan is for all layers although the workload trains a part of them, which"
+            " takes less"
+        ),
         "batch_size": "samples of a mini-batch",
         "image": "width and height of a picture",
         "optimizer": "sgd, sgd-momentum or adam",
@@ -358,13 +362,18 @@ def _budget(text: str) -> int:
     return round(min(memory.sizes_gb if memory else ()) * 1e9)
 
 
+def _trains_more(network: str) -> bool:
+    """Whether the plan is for all layers of a workload that trains a part of them."""
+    return network in {f"workload-{each.name}" for each in load_workloads() if each.trains}
+
+
 def _plan_lines(made: MemoryPlan) -> Iterator[str]:
     where = made.workplace
     yield (
         f"{where.network.title}, {made.batch} pictures of {where.image}x{where.image},"
         f" {where.optimizer}, float32"
     )
-    if where.network.name in {f"workload-{each.name}" for each in load_workloads() if each.trains}:
+    if _trains_more(where.network.name):
         yield "The plan trains all layers; the workload trains a part of them, which takes less."
     yield ""
     parts = (
@@ -450,6 +459,7 @@ def _as_dict(made: MemoryPlan) -> dict[str, object]:
     where = made.workplace
     values: dict[str, object] = {
         "network": where.network.name,
+        "trains_more": _trains_more(where.network.name),
         "batch_size": made.batch,
         "image": where.image,
         "optimizer": where.optimizer,

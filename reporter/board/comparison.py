@@ -4,7 +4,8 @@ its two entries alone."""
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from reporter.data.entries import PRECISION, make_labels
 from reporter.data.entry_scores import OF_ENTRIES, SCORE_S, EntryScores
@@ -16,6 +17,7 @@ from suite.catalog.scoring import load_scoring
 from suite.catalog.timings import CPU
 from suite.errors import SuiteError
 from suite.metrics.comparisons import (
+    ERROR_UNKNOWN,
     NEEDS_POSITIVE,
     OTHER_ACCELERATORS,
     OTHER_INSTRUMENTS,
@@ -35,8 +37,7 @@ class EntryComparison:
     of ``base``.
 
     ``low`` and ``high`` bound the ratio's interval at the pair level of the rules; ``differs``
-    where it does not hold 1. All four are None, with the ``reason``, where an entry has too few
-    runs or no such value, and for energies of different instruments.
+    where it does not hold 1. What is None is so for the ``reason``.
     """
 
     workload: str
@@ -111,6 +112,17 @@ def compare_pair(one: Comparable, other: Comparable, chosen_from: float = 1) -> 
     return score_ratio(
         one.value, other.value, scoring.pair_level / chosen_from, scoring.epochs_level
     )
+
+
+def verdict_fields(found: Ratio | str) -> dict[str, Any]:
+    """Ratio, bounds, verdict and reason of a pair: of an instrument whose error is not known, the
+    ratio alone."""
+    fields = dict.fromkeys(("ratio", "low", "high", "differs", "reason"))
+    if isinstance(found, str):
+        return {**fields, "reason": found}
+    if math.isinf(found.high):
+        return {**fields, "ratio": found.ratio, "reason": ERROR_UNKNOWN}
+    return {**fields, **asdict(found), "differs": found.is_different}
 
 
 def comparables(
@@ -200,14 +212,4 @@ def _compare_board(
         if division == Division.CLOSED.value and precision[first] != precision[second]:
             continue  # each precision has a board of its own
         pair = EntryComparison(workload, division, data, round_name, one.label, other.label)
-        found = compare_pair(one, other)
-        if isinstance(found, str):
-            yield replace(pair, reason=found)
-        else:
-            yield replace(
-                pair,
-                ratio=found.ratio,
-                low=found.low,
-                high=found.high,
-                differs=found.is_different,
-            )
+        yield replace(pair, **verdict_fields(compare_pair(one, other)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reporter.board.ranking import Rank, rank_entries, unranked
 from reporter.data.entry_scores import RANKED, EntryScores, Score, Status
 from suite.catalog.scoring import EnergyStanding, Instrument, Scoring
+from suite.metrics.comparisons import ERROR_UNKNOWN
 
 WHY_UNRANKED = {
     EnergyStanding.INDICATIVE: (
@@ -93,11 +94,7 @@ def _why_unranked(instrument: Instrument, entry: EntryScores) -> str | None:
             f"{entry.contradicted_by} contradicts this sensor: leave out the wrong one with `suite"
             " power leave-out`"
         )
-    return (
-        "the instrument's error is not known"
-        if entry.energy is not None and entry.energy.interval.low is None
-        else None
-    )
+    return ERROR_UNKNOWN if entry.energy is not None and entry.energy.interval.low is None else None
 
 
 def instrument_order(sensor: Iterable[str | None], scoring: Scoring) -> int:

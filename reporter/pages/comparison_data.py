@@ -13,7 +13,7 @@ from typing import Any
 
 from reporter.board.best_settings import BestSetting, best_settings
 from reporter.board.boards import Leaderboard, LeaderboardRow
-from reporter.board.comparison import Comparable, comparables, compare_pair
+from reporter.board.comparison import Comparable, comparables, compare_pair, verdict_fields
 from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import Row, is_known
 from reporter.pages.shared import Page
@@ -122,20 +122,8 @@ def _entry(
 
 
 def _pair(one: str, other: str, found: Mapping[str, Comparable]) -> dict[str, Any]:
-    verdict = compare_pair(found[one], found[other])
-    if isinstance(verdict, str):
-        unknown = dict.fromkeys(("ratio", "low", "high", "differs"))
-        return {"entry": one, "base": other, **unknown, "reason": verdict}
-    is_known = verdict.high < float("inf")
-    return {
-        "entry": one,
-        "base": other,
-        "ratio": verdict.ratio,
-        "low": verdict.low if is_known else None,
-        "high": verdict.high if is_known else None,
-        "differs": verdict.is_different,
-        "reason": None if is_known else "the instrument's error is not known",
-    }
+    verdict = verdict_fields(compare_pair(found[one], found[other]))
+    return {"entry": one, "base": other, **verdict}
 
 
 def _setting(best: BestSetting) -> dict[str, Any]:

@@ -82,9 +82,17 @@ def compare(
         for figure in FIGURES
     ]
     if json:
-        runs = {name: len(frames.runs) for name, frames in groups.items()}
         compared = [asdict(row) for row in rows]
-        print_json("compare", {"runs": runs, "differences": differences, "compared": compared})
+        print_json(
+            "compare",
+            {
+                "runs": {name: len(frames.runs) for name, frames in groups.items()},
+                "refused": {name: _refused(frames) for name, frames in groups.items()},
+                "epochs": {name: _epochs(frames) for name, frames in groups.items()},
+                "differences": differences,
+                "compared": compared,
+            },
+        )
     else:
         print("\n".join(_lines(groups, differences, rows)))
 
@@ -148,13 +156,14 @@ def _compared(
 
 def _why_no_interval(*groups: "RunStatistics") -> str | None:
     from suite.catalog.scoring import load_scoring  # start-up: SciPy
+    from suite.metrics.comparisons import ERROR_UNKNOWN  # likewise
 
     fewest, needed = min(each.runs for each in groups), load_scoring().min_runs
     if fewest < needed:
         needs = f"an interval needs {needed} runs per configuration"
         return f"{needs}; one configuration has only {fewest}"
     is_known = all(math.isfinite(each.fixed_variance) for each in groups)
-    return None if is_known else "the instrument's error is not known"
+    return None if is_known else ERROR_UNKNOWN
 
 
 def _statistics(figure: str, frames: "Frames") -> "RunStatistics":
@@ -210,11 +219,10 @@ def _lines(
     from reporter.data.words import property_name  # start-up: pandas
 
     for name, frames in groups.items():
-        others = (frames.runs["state"] != "accepted").sum()
+        others, (least, most) = _refused(frames), _epochs(frames)
         refused = (
             f", {others} of these runs not accepted (`suite check` says why)" if others else ""
         )
-        least, most = frames.runs["epochs"].min(), frames.runs["epochs"].max()
         trained = (
             f"{least} to {most} whole epochs" if least < most else counted(most, "whole epoch")
         )
@@ -235,6 +243,21 @@ def _lines(
                 yield _line(row)
         for reason, names in reasons.items():
             yield f"  no verdict: {', '.join(names)}: {reason}"
+
+
+def _refused(frames: "Frames") -> int:
+    """Runs that break a rule, were withdrawn or trained on generated data; those of a study break
+    none by being of one."""
+    states = dict(zip(frames.runs["run_id"], frames.runs["state"], strict=True))
+    return sum(
+        state in ("withdrawn", "generated") or not frames.verdicts[run].complies
+        for run, state in states.items()
+    )
+
+
+def _epochs(frames: "Frames") -> tuple[int, int]:
+    """The fewest and the most whole epochs of a run."""
+    return int(frames.runs["epochs"].min()), int(frames.runs["epochs"].max())
 
 
 def _line(row: ComparedFigure) -> str:

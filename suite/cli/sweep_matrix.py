@@ -182,7 +182,7 @@ def on_boards(
 ) -> None:
     """Spread the matrix over the boards of a file, and show its points; raises Reported, after
     that, for boards of a fleet without a run."""
-    from suite.experiments.board_talk import Boards  # start-up: asyncio
+    from suite.experiments.board_talk import HEARTBEAT_TIMEOUT_S, Boards  # start-up: asyncio
     from suite.experiments.boards import plan_for_boards  # start-up: asyncio
 
     if training.hostfile is not None or training.ranks_per_node not in (None, 1):
@@ -192,7 +192,11 @@ def on_boards(
         )
     planned = plan_for_boards(definition, options)
     directory = _directory(output, planned)
-    boards = Boards(tuple(read_hosts(file)), training.launch_agent)
+    boards = Boards(
+        tuple(read_hosts(file)),
+        training.launch_agent,
+        max(training.silence, HEARTBEAT_TIMEOUT_S),
+    )
     if training.dry_run:
         requests = resolve_planned(planned, directory, to_show=True, elsewhere=True)
         _print_plan(planned, requests, training.json)
@@ -334,7 +338,7 @@ def table(matrix: Matrix) -> Iterator[str]:
         max(len(name), *(len(point.settings[index].value) for point in rows))
         for index, name in enumerate(variables)
     ]
-    names = ("step, ms", "samples/s", "epoch, s", "epoch, J", "power, W")
+    names = ("step, ms", "samples/s", "epoch, s", "epoch, J", "run, W")
     yield "  ".join(
         [
             *(name.ljust(width) for name, width in zip(variables, widths, strict=True)),

@@ -216,8 +216,13 @@ def _about_data(known: Known) -> Iterator[ClusterProblem]:
         digests = {host: facts.data[folder] for host, facts in known.items()}
         there = Counter(digest for digest in digests.values() if digest is not None)
         usual = there.most_common(1)[0][0] if there else None
+        first = next(iter(known))
+        source = next((host for host in known if digests[host] == usual), first)
         for host, digest in digests.items():
-            remedy = f"put the same data there: rsync -a --delete {folder}/ {host}:{folder}/"
+            ends = (
+                f"{folder}/ {host}:{folder}/" if host != first else f"{source}:{folder}/ {folder}/"
+            )
+            remedy = f"put the same data there: rsync -a --delete {ends}"
             if digest is None:
                 yield ClusterProblem(host, "data", f"{host} has no data in {folder}", remedy)
             elif digest != usual:

@@ -16,6 +16,7 @@ from pathlib import Path
 from reference_impls import contract
 from suite.bundle import layout, manifest
 from suite.bundle.data_record import DATA
+from suite.bundle.log import Log
 from suite.bundle.node_records import sources_read
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.errors import FileError, SuiteError
@@ -108,12 +109,17 @@ def remove_leftovers(path: Path) -> None:
 
 
 def training_ended(path: Path) -> bool:
-    """Every rank logged the run's end."""
+    """Every rank logged the run's end, and what an adaptation logs before training and after it."""
     try:
         ranks = Bundle(path).run().request["parallel"]["ranks"]
-        return all(Bundle(path).log(rank).first("run_stop") is not None for rank in range(ranks))
+        return all(_is_ended(Bundle(path).log(rank)) for rank in range(ranks))
     except (FileError, KeyError, TypeError):
         return False
+
+
+def _is_ended(log: Log) -> bool:
+    once = (key for key in ("frozen", "old_task_accuracy") if sum(1 for _ in log.all(key)) == 1)
+    return log.first("run_stop") is not None and not any(once)
 
 
 def has_records(path: Path) -> bool:

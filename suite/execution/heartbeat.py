@@ -65,7 +65,7 @@ class HeartbeatMonitor:
     Failures are: no heartbeat from a rank in the first minute; none for ``silence_s`` after that; a
     rank that is stopped for as long; a rank that exited, or lost its heartbeat process, while
     others kept running for ten seconds. A time in which the harness itself was stopped counts in
-    none of them; ``longest_pause_s`` is the longest.
+    none of them; ``longest_pause_s`` is the longest of late.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class HeartbeatMonitor:
         self._thread: threading.Thread | None = None
         self._server = _Server(("" if hosts else "127.0.0.1", 0), self)
         self._address = f"{_address_for(hosts)}:{self._server.server_address[1]}"
-        self._began_s = self._polled_s = clock()
+        self._began_s = self._polled_s = self._paused_s = clock()
         self.longest_pause_s = 0.0
         self.has_lone_exit = False  # the failure is a rank that exited by itself
 
@@ -187,8 +187,10 @@ class HeartbeatMonitor:
         now_s = self._clock()
         paused_s, self._polled_s = now_s - self._polled_s, now_s
         if paused_s < MIN_PAUSE_S:
+            if now_s - self._paused_s > 2 * self.silence_s:  # who ends of a pause has ended
+                self.longest_pause_s = 0.0
             return
-        self.longest_pause_s = max(self.longest_pause_s, paused_s)
+        self.longest_pause_s, self._paused_s = max(self.longest_pause_s, paused_s), now_s
         self._began_s += paused_s
         with self._lock:
             for rank, beat in self._last.items():

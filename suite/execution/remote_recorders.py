@@ -50,6 +50,7 @@ class RemoteRecorders:
         self._path = path
         self._recorders: dict[int, RemoteRecorder] = {}
         self._notices: list[str] = []
+        self._given_up: set[int] = set()
 
     def __enter__(self) -> "RemoteRecorders":
         """Nothing is started yet."""
@@ -103,10 +104,17 @@ class RemoteRecorders:
         for place, recorder in self._recorders.items():
             ranks = self._ranks(place)
             recorder.tick(pids[ranks[0]] if pids.keys() >= set(ranks) else None)
-            if recorder.problem is not None and recorder.restart():
+            if recorder.problem is None:
+                continue
+            if recorder.restart():
                 self._notices.append(
                     f"The recorder on {recorder.host} was lost ({recorder.lost}); it was started"
                     " again"
+                )
+            elif place not in self._given_up and "meters" not in recorder.facts:
+                self._given_up.add(place)
+                self._notices.append(
+                    f"{recorder.host} is not measured from now on ({recorder.problem})"
                 )
 
     def take_notices(self) -> list[str]:

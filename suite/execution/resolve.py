@@ -73,13 +73,7 @@ def resolve_options(
     prepared = (
         published_data_set(choice.name) if as_published and choice.directory is None else None
     ) or find_data_set(choice.name, choice.directory)
-    different = prepared.contents.different
-    if different is not None and options.division is Division.CLOSED:
-        raise SuiteError(
-            f"{different}: this is not the published {prepared.definition.title}, which closed"
-            f" runs must train on; prepare it again with {how_to_prepare(prepared.definition)}, or"
-            " train in the open division."
-        )
+    _refuse_other(prepared, options.division)
     device = resolve_device(options.device)
     run_id = new_run_id(workload.name, framework.name)
     training = _training(options, workload, framework, device.device, choice, prepared)
@@ -238,7 +232,7 @@ def _training(
         timing=_timing(options, framework, accelerator.value),
         start=workload.requested_start,
         trains=requested_part(options.trains, workload),
-        old_task=_old_task(workload),
+        old_task=_old_task(workload, options.division),
     )
 
 
@@ -258,12 +252,24 @@ def requested_part(part: str | None, workload: Workload) -> contract.Trains | No
     return own._replace(parameters=others[part])
 
 
-def _old_task(workload: Workload) -> contract.DataSet | None:
+def _old_task(workload: Workload, division: Division) -> contract.DataSet | None:
     """What the workload's checkpoint was trained for, where it is prepared here."""
     old = workload.old_task
     if old is None or not data_set_folder(old.data).is_dir():
         return None
-    return _data_set(old.data, find_data_set(old.data), old.side)
+    prepared = find_data_set(old.data)
+    _refuse_other(prepared, division)
+    return _data_set(old.data, prepared, old.side)
+
+
+def _refuse_other(prepared: PreparedDataSet, division: Division) -> None:
+    different = prepared.contents.different
+    if different is not None and division is Division.CLOSED:
+        raise SuiteError(
+            f"{different}: this is not the published {prepared.definition.title}, which closed"
+            f" runs must use; prepare it again with {how_to_prepare(prepared.definition)}, or"
+            " train in the open division."
+        )
 
 
 def _data_set(name: str, prepared: PreparedDataSet, side: int | None) -> contract.DataSet:

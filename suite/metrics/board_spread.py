@@ -15,7 +15,7 @@ NAMES = {
     "step_s": "step",
     "time_to_epoch_s": "time of an epoch",
     "energy_per_epoch_j": "energy of an epoch",
-    "mean_power_w": "mean power",
+    "mean_power_w": "mean power of the run",
 }
 """Figures that are compared between boards."""
 

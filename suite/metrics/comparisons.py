@@ -32,6 +32,7 @@ from suite.bundle.arrays import Values
 NEEDS_POSITIVE = "a run has the value 0, and ratios need positive values"
 OTHER_ACCELERATORS = "frameworks are compared only on the same accelerator"
 OTHER_INSTRUMENTS = "energies are compared only if meter and coverage are the same"
+ERROR_UNKNOWN = "the instrument's error is not known"
 MAX_FREEDOM = 60
 """Of Student's t: what programs that compare entries have a table for."""
 

@@ -25,6 +25,7 @@ VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 NO_MODEL = "only a study over the number of nodes has a scaling model"
 TOO_SHORT = "the run has no steps after the warm-up steps"
+ACCUMULATED = "gradients of several mini-batches are summed: ranks do not exchange in every step"
 NO_PARAMETERS = (
     "a log does not state the number of parameters, so the size of the gradients is unknown"
 )
@@ -131,6 +132,7 @@ class StudyRunTimes:
     counted_steps: int
     samples_per_step: float
     gradient_bytes: int | None
+    accumulation: int
     step_s: float
     fetch_stall_s: float
     compute_s: float
@@ -198,6 +200,7 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> StudyRunTimes:
         counted_steps=len(first),
         samples_per_step=float(counted.groupby("step")["samples"].sum().mean()),
         gradient_bytes=gradient_bytes(log, wire_of(bundle)),
+        accumulation=int(bundle.run().request.get("accumulation", 1)),
         step_s=float(first[list(PARTS)].sum(axis=1, skipna=False).mean(skipna=False)),
         fetch_stall_s=float(first["fetch_stall_s"].mean()),
         compute_s=float(first["compute_s"].mean()),
@@ -261,6 +264,8 @@ def _model(
     ]
     if not all(run.is_exchange_timed for run in runs):
         return None, IN_COMPUTE
+    if any(run.accumulation > 1 for run in runs):
+        return None, ACCUMULATED
     if any(math.isnan(run.step_s) for run in runs):
         return None, NOT_SPLIT
     if len(observations) < len(runs):

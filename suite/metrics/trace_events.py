@@ -212,12 +212,13 @@ class RunTrace:
                     "samples": int(of_rank.samples[place]),
                 }
                 args = {**known, **({"loss": loss} if np.isfinite(loss) else {})}
-                yield {
-                    **self._complete(
-                        thread, f"step {known['step']}", "step", moments_ns[0], moments_ns[-1]
-                    ),
-                    "args": args,
-                }
+                if np.isfinite(of_rank.parts_s[:, place]).all():  # asynchronous timing has no end
+                    yield {
+                        **self._complete(
+                            thread, f"step {known['step']}", "step", moments_ns[0], moments_ns[-1]
+                        ),
+                        "args": args,
+                    }
                 for (column, name), start_ns, stop_ns in zip(
                     PARTS.items(), moments_ns, moments_ns[1:], strict=False
                 ):

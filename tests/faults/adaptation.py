@@ -5,12 +5,21 @@ from tests.faults.edits.log_edits import add_point, request_also
 
 _START = {"checkpoint": "lenet-mnist", "path": "/checkpoint.npz", "fresh": ["fc3.*"]}
 _TRAINS = {"parameters": ["fc?.*"], "statistics": "frozen"}
+OLD_TASK = {"name": "mnist", "directory": "$DATA/mnist", "layout": "idx", "classes": 10}
+OLD_TASK |= {
+    "train_samples": 60000,
+    "eval_samples": 10000,
+    "verified": True,
+    "synthetic": False,
+    "side": None,
+}
 _PART = {"names": ["fc3.weight"], "parameters": 840}
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "closed-adaptation": (
         *both("a start of another workload", request_also("start", _START)),
         *both("a part of the model", request_also("trains", _TRAINS)),
+        *both("an old task of no workload's", request_also("old_task", OLD_TASK)),
     ),
     "started-from": (
         *both("a checkpoint, and nothing taken", request_also("start", _START)),

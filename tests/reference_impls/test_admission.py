@@ -98,6 +98,7 @@ def test_of_three_nodes_the_odd_one_is_named_even_if_it_is_the_first(tmp_path: P
         "pi1 has another source reference_impls/schedules.py than pi2 (111111111111 for"
         " 222222222222); "
     )
+    assert f"--exclude /runs/ pi2:{admission.ROOT}/ {admission.ROOT}/" in said
 
 
 def test_a_module_from_outside_the_suite_is_not_copied_with_the_suite(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ leaves it whatever happens later."""
 import math
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -59,19 +59,23 @@ def bring_up(
     confirm: Callable[[BringUp], bool],
     report: Callable[[str], None],
     root: Path = Path("/"),
+    also: Callable[[BringUp], Iterable[str]] = lambda found: (),
 ) -> WrittenBringUp:
     """Bring up the machine below ``root``.
 
-    ``confirm`` gets everything that was collected, before anything is written; after it, only
-    numbers and failures are added. Raises SuiteError where it returns False, or the file cannot be
-    written. Whatever fails later is recorded in the file. Ctrl-C raises KeyboardInterrupt, whose
-    message names the file that was kept.
+    ``also`` collects more, and returns what failed of it. ``confirm`` gets everything that was
+    collected, before anything is written; after it, only numbers and failures are added. Raises
+    SuiteError where it returns False, or the file cannot be written. Whatever fails later is
+    recorded in the file. Ctrl-C raises KeyboardInterrupt, whose message names the file that was
+    kept.
     """
     plan = _plan(options)
     session = _Session(_described(root, options.with_identity), Sanitiser(root), options)
     refuse_existing(session.path)
     try:
         session.collect(root, report)
+        for failure in also(session.cleaned()):
+            session.fail(failure)
         if not confirm(session.cleaned()):
             raise SuiteError("Nothing was kept.")
         session.write()
@@ -149,7 +153,7 @@ class _Session:
             self.add(meters=tuple(trials.replayed(self.cleaned())))
         for trial in self.bringup.meters:
             if trial.is_replayed is False:
-                self._fail(
+                self.fail(
                     f"{trial.name} reads other channels from the collected files than from the"
                     " board"
                 )
@@ -174,7 +178,7 @@ class _Session:
             self.add(calibrations=staircase.calibrations(found))
         for record in found.records:
             if record.failures:
-                self._fail(
+                self.fail(
                     f"{record.name} failed {record.failures} times in the staircase; last error:"
                     f" {record.last_error}"
                 )
@@ -209,9 +213,10 @@ class _Session:
         try:
             yield
         except Exception as error:  # noqa: BLE001 - whatever a driver or a program does, the file is written
-            self._fail(f"{what}{f' (at {at[0]})' if at else ''}: {type(error).__name__}: {error}")
+            self.fail(f"{what}{f' (at {at[0]})' if at else ''}: {type(error).__name__}: {error}")
 
-    def _fail(self, failure: str) -> None:
+    def fail(self, failure: str) -> None:
+        """Add what failed."""
         self.add(failures=(*self.bringup.failures, failure))
 
 

@@ -31,7 +31,7 @@ def train(directory: Path, with_identity: bool, progress: Progress) -> None:
 
 def described(run: Path) -> Iterator[tuple[str, str]]:
     """What a run says of its machine, by file, and what else it holds."""
-    for name in SHOWN:
+    for name in filter(lambda each: (run / each).is_file(), SHOWN):
         yield f"run/{name}", (run / name).read_text(encoding="utf-8", errors="replace")
     others = sorted(path for path in run.rglob("*") if path.is_file() and path.name not in SHOWN)
     sizes = (f"{path.relative_to(run)} ({path.stat().st_size} bytes)" for path in others)

@@ -33,6 +33,11 @@ def _as_defined(context: RequestContext) -> Violations:
     ):
         if found != expected:
             yield Violation(context.file, f"{name}: {expected}", found)
+    old, own = request.old_task, workload.old_task
+    if old is not None and (own is None or (old.name, old.verified) != (own.data, True)):
+        expected = "old_task: none, or the published data that the checkpoint was trained on"
+        verified = value_text(old.verified)
+        yield Violation(context.file, expected, f"{old.name}, verified: {verified}")
 
 
 def _start(start: Start | None) -> str:

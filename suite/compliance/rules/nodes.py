@@ -174,8 +174,7 @@ RULES = (
         "The recorder of every node reads that node's meters for the whole run.",
         "If a node's recorder was lost, its readings have gaps, and sums over all nodes may be"
         " unknown.",
-        "repair what stopped the recorder (`suite cluster doctor` shows whether it can start), "
-        "then run again if you need the energy",
+        "repair what stopped the recorder, then run again if you need the energy",
         (OfBundle("nodes-recorders", _recorders, severity=Severity.WARNING),),
     ),
     Rule(

@@ -13,8 +13,11 @@ ORDER = 70  # after the records that results follow from
 
 
 def _accuracy(context: BundleContext) -> Violations:
-    samples = context.request.data.eval_samples
-    for event in context.log.all("eval_accuracy"):
+    old = context.request.old_task
+    of_task = {"eval_accuracy": context.request.data.eval_samples}
+    of_task |= {} if old is None else {"old_task_accuracy": old.eval_samples}
+    found = ((event, of_task[key]) for key in of_task for event in context.log.all(key))
+    for event, samples in found:
         correct = event.metadata.get("correct")
         if (
             not isinstance(correct, int)
@@ -28,8 +31,8 @@ def _accuracy(context: BundleContext) -> Violations:
             )
             yield Violation(
                 "log.txt",
-                f"an accuracy of epoch {event.epoch} that is the number of correct samples divided"
-                f" by {samples}",
+                f"an accuracy of {event.key if event.epoch is None else f'epoch {event.epoch}'}"
+                f" that is the number of correct samples divided by {samples}",
                 observed[:200],
                 event.line,
                 fix=fix,

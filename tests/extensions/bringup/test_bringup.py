@@ -406,5 +406,9 @@ def test_the_run_that_goes_with_a_file_is_shown_packed_and_complies(
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "sent")
     assert "run/system.json:" in answer.output and "What a board reports" in answer.output
+    monkeypatch.setattr(first_run, "OPTIONS", replace(quick, batch_size=10**6))
+    answer = CliRunner().invoke(app, [*words, "failed.zip"])
+    assert answer.exit_code == 1 and "failed: the run: " in answer.output, answer.output
+    assert zipfile.ZipFile("failed.zip").namelist() == ["failed.json"], "what was collected stays"
     assert load_bringup(next((tmp_path / "sent").glob("*.json"))).status == COMPLETE
     assert api.check(tmp_path / "sent/run").complies

@@ -67,8 +67,10 @@ def test_the_plan_of_an_adaptation_says_that_it_trains_all_layers(
     workload: str, is_said: bool
 ) -> None:
     where = Workplace(load_network(f"workload-{workload}"), 28, "sgd", FRAMEWORK)
-    said = "\n".join(command._plan_lines(plan_memory(where, 1, 10**9)))
+    plan = plan_memory(where, 1, 10**9)
+    said = "\n".join(command._plan_lines(plan))
     assert ("trains all layers; the workload trains a part of them" in said) == is_said
+    assert command._as_dict(plan)["trains_more"] is is_said
 
 
 @pytest.mark.proof

@@ -1,7 +1,6 @@
 """Energies compare inside one kind of instrument and coverage only; the best instrument comes
 first, estimates last."""
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,12 @@ from reporter.board.comparison import compare_entries
 from reporter.board.energies import EnergyTable, energy_tables, instrument_order
 from reporter.data.entry_scores import EntryScores, Score, Status
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import OTHER_INSTRUMENTS, run_statistics, score_interval
+from suite.metrics.comparisons import (
+    ERROR_UNKNOWN,
+    OTHER_INSTRUMENTS,
+    run_statistics,
+    score_interval,
+)
 from tests.reporter.gallery import make_template, many_entries
 
 SCORING = load_scoring()
@@ -139,8 +143,9 @@ def test_an_energy_or_a_power_of_runs_compares_as_the_energy_of_a_training_does(
     found = compare_entries(frames, figure)
     assert OTHER_INSTRUMENTS in {pair.reason for pair in found}
     assert [pair.reason for pair in found] == [pair.reason for pair in of_training]
-    unknown = [pair.high == math.inf for pair in of_training]
-    assert [pair.high == math.inf for pair in found] == unknown and any(unknown)
+    unknown = [pair for pair in found if pair.reason == ERROR_UNKNOWN]
+    assert unknown and {(pair.low, pair.high, pair.differs) for pair in unknown} == {(None,) * 3}
+    assert all(pair.ratio is not None for pair in unknown)
     scores = {name: replace(one, instrument=None) for name, one in frames.scores.items()}
     mixed = compare_entries(replace(frames, scores=scores), figure)
     assert all("do not all come from one instrument" in str(pair.reason) for pair in mixed)

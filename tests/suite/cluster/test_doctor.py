@@ -142,6 +142,11 @@ def test_the_usual_data_are_those_of_most_nodes_else_of_the_first(
     nodes = [replace(FACTS, data={"/data/mnist": digest * 64}) for digest in digests]
     found = judge_cluster(answers(*nodes), None, EXPECTED)
     assert [each.node for each in found] == named and {each.point for each in found} == {"data"}
+    ends = (
+        "/data/mnist/ {0}:/data/mnist/" if "pi1" not in named else "{1}:/data/mnist/ /data/mnist/"
+    )
+    ends = ends.format(found[0].node, "pi2")
+    assert found[0].remedy == f"put the same data there: rsync -a --delete {ends}"
 
 
 def test_files_and_packages_that_differ_are_named_the_first_three() -> None:

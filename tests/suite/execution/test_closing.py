@@ -141,6 +141,18 @@ def test_a_run_whose_process_was_killed_after_the_training_is_closed_as_finished
     assert verdict.complies, verdict.findings
 
 
+@pytest.mark.parametrize("key", ["frozen", "old_task_accuracy"])
+def test_an_adaptation_that_was_cut_off_after_its_training_is_closed_as_interrupted(
+    key: str, tmp_path: Path
+) -> None:
+    """What it logs before the training, it logs after it, too."""
+    path = make_unclosed(tmp_path / "run", SHORT, "running")
+    log = path / contract.log_name(0)
+    before = next(line for line in log.read_text().splitlines(keepends=True) if "init_stop" in line)
+    log.write_text(before.replace("init_stop", key) + log.read_text())
+    assert finish(path).status == "interrupted"
+
+
 def test_a_run_that_one_rank_did_not_end_is_closed_as_interrupted_with_its_epochs(
     tmp_path: Path,
 ) -> None:

@@ -215,6 +215,10 @@ def test_no_rank_is_blamed_for_the_time_in_which_the_harness_was_stopped(
         clock.now_s += HEARTBEAT_TIMEOUT_S / 2 - 1
         monitor.polled()
     assert "no heartbeat from rank 0" in str(monitor.failure())
+    for _ in range(5):
+        clock.now_s += HEARTBEAT_TIMEOUT_S / 2 - 1
+        monitor.polled()
+    assert monitor.longest_pause_s == 0.0, "no end from now on is due to it"
 
 
 def test_what_a_rank_did_while_the_harness_slept_is_held_against_nobody(

@@ -171,6 +171,9 @@ def test_a_node_that_cannot_be_measured_is_recorded_with_the_reason(
         assert recorders.prepare() == [None, False]
         assert recorders.attached_ranks() == (0, 1)
         recorders.tick({1: 1})
+        recorders.tick({1: 1})
+        (notice,) = recorders.take_notices()
+        assert notice.startswith("192.0.2.7 is not measured from now on (") and words in notice
         recorders.stop()
         assert words in str(recorders.records({})[1].problem)
     assert not (tmp_path / "readings.node1.csv").exists()
