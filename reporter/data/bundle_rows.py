@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from suite.catalog.seeds import NonceKind, nonce_kind, read_nonce_use
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
 from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
 from suite.errors import SuiteError
-from suite.machine.modes.requested_mode import RequestedMode
 from suite.metrics.counted_time import trained_s
 from suite.metrics.summary import read_summary
 
@@ -52,7 +51,17 @@ OTHER_SETTINGS = (
     "neighbours",
 )
 """Settings of a sweep that no column has of itself."""
-OF_MODES = tuple(field.name for field in fields(RequestedMode)[1:])
+OF_MODES = (
+    "cores",
+    "cpu_mhz",
+    "gpu_mhz",
+    "emc_mhz",
+    "governor",
+    "turbo",
+    "fan",
+    "jetson_clocks",
+)
+"""Settings of a sweep that make a power mode."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """A bundle's columns: machines of its nodes, what it trained, and how long a short run is."""
 
+from dataclasses import fields
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from reporter.data.scaling import _lines
 from reporter.data.text import plain_run_id
 from suite.bundle.study_mark import StudyMark
 from suite.errors import SuiteError
+from suite.machine.modes.requested_mode import RequestedMode
 
 PI = {"board": "Raspberry Pi 5 Model B Rev 1.0", "cpu_model": "Cortex-A76"}
 
@@ -83,6 +85,7 @@ def test_a_study_s_settings_say_an_emulated_medium_and_a_number_of_cores() -> No
     )
     assert found["other_settings"] == "neighbours 1", "no other column has it"
     assert found["settings"] == dict(settings)
+    assert [field.name for field in fields(RequestedMode)] == ["mode", *bundle_rows.OF_MODES]
     other = bundle_rows._studied(StudyMark("t", settings[:1], 4), "SD card", "15W")
     assert not {"power_mode", "storage_medium"} & set(other), "those of the machine"
     assert bundle_rows._studied(None, None, None) == {
