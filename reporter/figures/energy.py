@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from reporter.data.frames import Frames, grouped, is_known
+from reporter.data.frames import IDENTITY, NODE_MACHINES, Frames, grouped, is_known
 from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import instrument_named, instrument_words, sensor_named
 from reporter.data.machine_names import system_name
@@ -32,32 +32,11 @@ from suite.catalog.scoring import load_scoring
 ENERGY, BASELOAD_ENERGY, BASELOAD = "energy_per_epoch_j", "baseload_per_epoch_j", "baseload_power_w"
 AXIS = "energy per epoch, J"
 TIERS = [tier.value for tier in Tier]
-OF_RUN = (
-    "workload",
-    "data",
-    "framework",
-    "framework_version",
-    "implementation",
-    "batch_size",
-    "threads",
-    "workers",
-    "prefetch",
-    "learning_rate",
-    "organization",
-    "round",
-    "nodes",
-    "ranks",
-    "collective",
-    "isolation",
-    "normalisation",
-    "shares",
-    "division",
-    "max_epochs",
-    "suite_version",
-    "storage_medium",
-    "accelerator",
-    "availability",
-)
+OF_RUN = [
+    name
+    for name in IDENTITY
+    if name not in ("device", "cpu_model", "gpu", NODE_MACHINES, "power_mode")
+]
 """Properties that do not tell idle machines apart."""
 WITH_ENERGY = {
     "workers": (1, ""),
