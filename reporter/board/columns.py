@@ -89,7 +89,8 @@ RUN_COLUMNS = (
         "initialisation_s",
         "initialisation",
         "s",
-        "init_start to run_start: building, compiling, tuning; not part of any other time",
+        "init_start to run_start: building, compiling, tuning, and an adaptation's first evaluation"
+        " of its old task; not part of any other time",
     ),
     Column(
         "first_epoch_s",

@@ -204,7 +204,8 @@ def _incomparable(differences: dict[str, list[str]]) -> str | None:
     for name in SAME:
         if name in differences:
             return f"another {name.replace('_', ' ')}"
-    if differences.keys() >= {"framework", "accelerator"} and "device" not in differences:
+    is_one_machine = not differences.keys() & {"device", "cpu_model"}
+    if differences.keys() >= {"framework", "accelerator"} and is_one_machine:
         from suite.metrics.comparisons import OTHER_ACCELERATORS  # start-up: SciPy
 
         return OTHER_ACCELERATORS

@@ -1,10 +1,11 @@
 """Prepares a data set: verifies it file by file in a temporary folder, then renames the folder, so
 that no data set is incomplete."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from os.path import isfile
 from pathlib import Path
@@ -35,8 +36,10 @@ from suite.datasets.synthetic import FOLDERS, WRITERS, write_digits
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.durable import DISK_FULL
+from suite.files.file_lock import take_lock
 from suite.files.paths import nearest_existing
 
+OLD = ".old"
 MAKERS: dict[str, Callable[[Path], None]] = {"digits": write_digits}
 TAKEN = (*IMAGE_SUFFIXES, ".csv", ".sha256", ".bin", ".txt")
 """Endings of files that are taken over with a folder."""
@@ -175,8 +178,8 @@ def _from_tree(
             place = data_set_folder(definition.name, home).resolve()
             with _disk_errors(place):
                 place.parent.mkdir(parents=True, exist_ok=True)
-                prefix = f".{definition.name}."
-                with tempfile.TemporaryDirectory(dir=place.parent, prefix=prefix) as arranged:
+                made = tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{definition.name}.")
+                with made as arranged, _locked(Path(arranged)):
                     arrangement(definition, source, Path(arranged))
                     return _from_tree(definition, Path(arranged), home, done)
     parts = definition.file_names or ("train", "val")
@@ -295,21 +298,38 @@ def _refuse_other(definition: DataSetDefinition, path: Path, file: DataFile, sou
 @contextmanager
 def _new_folder(name: str, home: Path | None) -> Iterator[Path]:
     """A temporary folder, renamed to the data set's folder when the block succeeds, and removed
-    otherwise."""
+    otherwise; what a command left that was killed is put right first."""
     target = data_set_folder(name, home).resolve()  # a link leads to another disk, perhaps
     with _disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
+        for left in target.parent.glob(f".{name}.*"):
+            with suppress(FileNotFoundError), _locked(left) as is_abandoned:
+                if is_abandoned and left.suffix == OLD and not target.exists():
+                    left.rename(target)
+                elif is_abandoned:
+                    shutil.rmtree(left, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{name}."))
         try:
-            yield folder
-            folder.chmod(0o755)
-            old = Path(f"{folder}.old")
-            if target.is_dir():
-                target.rename(old)  # fails for a mount point, before anything is lost
-            folder.rename(target)
-            shutil.rmtree(old, ignore_errors=True)
+            with _locked(folder):
+                yield folder
+                folder.chmod(0o755)
+                old = Path(f"{folder}{OLD}")
+                if target.is_dir():
+                    target.rename(old)  # fails for a mount point, before anything is lost
+                folder.rename(target)
+                shutil.rmtree(old, ignore_errors=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """Whether no living command makes the folder; until the end of the block, this one does."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        yield take_lock(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from suite.cli.app import app
-from suite.cli.compare_runs import _compared, _statistics
+from suite.cli.compare_runs import _compared, _incomparable, _statistics
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.metrics.comparisons import OTHER_INSTRUMENTS
@@ -73,6 +73,12 @@ def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
         printed("compare", digits, f"{digits}/")
     with pytest.raises(SuiteError, match=r"several configurations \(batch size: 16, 64\)"):
         printed("compare", runs, digits)
+
+
+def test_frameworks_of_two_machines_without_a_profile_compare_as_on_pages() -> None:
+    differs = {"framework": ["a", "b"], "accelerator": ["cpu", "cuda"]}
+    assert _incomparable(differs) is not None
+    assert _incomparable({**differs, "cpu_model": ["A", "B"]}) is None
 
 
 def test_energies_compare_within_one_tier_and_coverage_and_as_surely_as_it_measures(

@@ -210,6 +210,24 @@ def test_a_set_that_cannot_be_replaced_stays(
     assert list((tmp_path / "data").iterdir()) == [prepared.directory]
 
 
+def test_what_a_killed_command_left_is_put_right_and_that_of_a_living_one_stays(
+    tmp_path: Path,
+) -> None:
+    data = prepare.make_data_set("digits", tmp_path).directory
+    old = data.with_name(".digits.abc.old")
+    data.rename(old)
+    half, living = (data.with_name(f".digits.{name}") for name in ("half", "living"))
+    for folder in (half, living):
+        folder.mkdir()
+    with (
+        prepare._locked(living),
+        pytest.raises(SuiteError),
+        prepare._new_folder("digits", tmp_path),
+    ):
+        raise OSError("full")
+    assert data.is_dir() and living.is_dir() and not half.exists() and not old.exists()
+
+
 @pytest.mark.real
 def test_real_mnist_is_what_the_definition_says(mnist: Path, tmp_path: Path) -> None:
     assert prepare.from_directory("mnist", mnist, tmp_path).contents.train_samples == 60000
